@@ -1,5 +1,7 @@
 /** The import direction of DESIGN: contract ← lib ← rooms ← runtime ← index, hosts ← cli. */
 const room = "(journal|policy|tools|providers|backends|stores|extensions|observe|webhooks|testing)"
+/** What tools declare about their calls: next to the tool, and read by policies, which know other software's calls by name only. */
+const declaration = "/uses\\.ts$"
 
 module.exports = {
   forbidden: [
@@ -26,7 +28,13 @@ module.exports = {
       name: "rooms-never-import-siblings",
       severity: "error",
       from: { path: `^src/${room}/`, pathNot: "\\.test(-d)?\\.ts$" },
-      to: { path: "^src/", pathNot: ["^src/(contract|lib)/", "^src/$1/"] },
+      to: { path: "^src/", pathNot: ["^src/(contract|lib)/", "^src/$1/", declaration] },
+    },
+    {
+      name: "declarations-import-contract-and-lib-only",
+      severity: "error",
+      from: { path: declaration },
+      to: { path: "^src/", pathNot: "^src/(contract|lib)/" },
     },
     {
       name: "enforce-imports-policy-only",

@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import { defineConfig } from "vitest/config"
+import { WATCHDOG_MS } from "./test/support/watchdog.ts"
 
 const reports = process.env.LONGHAUL_TEST_REPORTS
 const portable =
@@ -16,14 +17,20 @@ const processes = [
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
+    testTimeout: WATCHDOG_MS,
+    hookTimeout: WATCHDOG_MS,
     // Many tests wait for processes and timers: with as many workers as cores, the machine is idle for a third of the time.
     maxWorkers: 3,
     projects: [
       {
         // Tests of portable code share the loaded modules: loading them for each file takes as long as the tests.
         extends: true,
-        test: { name: "portable", include: [`${portable}/*.test.ts`], isolate: false },
+        test: {
+          name: "portable",
+          include: [`${portable}/*.test.ts`],
+          isolate: false,
+          setupFiles: "test/support/property-seed.ts",
+        },
       },
       {
         extends: true,

@@ -1,6 +1,6 @@
 // Runs all fault-injection suites at full length and prints their counts next to the requirements. Build first. Usage:
 // node scripts/prove.mjs [part of a row's name …]
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
@@ -17,6 +17,12 @@ const rows = [
     files: ["test/crashtest.test.ts"],
     env: ALL_CRASHES,
     bar: "0 lost records, 0 repeated effects, 0 unloadable runs, all resumed; the controls are caught",
+  },
+  {
+    name: "takeovers",
+    files: ["test/takeovers.test.ts"],
+    env: { LONGHAUL_TAKEOVERS: "200" },
+    bar: "four processes that take one run from each other, on every store: 0 unsound journals",
   },
   {
     name: "pause and approve",
@@ -41,6 +47,12 @@ const rows = [
     files: ["test/agents-crash.test.ts", "test/agents-processes.test.ts", "test/agents-budget.test.ts"],
     env: { ...ALL_CRASHES, LONGHAUL_AGENT_PAUSES: "24", LONGHAUL_BUDGET_TREES: "20" },
     bar: "16 agents killed anywhere: 0 lost, 0 repeated, all resumed, each end in the background delivered once; 24 gated agents over killed processes: each effect once; 20 trees: one call over at most",
+  },
+  {
+    name: "budget",
+    files: ["test/budget.test.ts", "src/runtime/cut-streams.test.ts"],
+    env: { LONGHAUL_BUDGET_RUNS: "300" },
+    bar: "300 runs with cut streams, crashes, ACP agents and trees of depth 3: overspent by one call per parallel branch at most; a killed ACP agent counts as one",
   },
   {
     name: "memory",
@@ -75,6 +87,12 @@ const rows = [
     name: "torn or corrupt journal",
     files: ["test/torn-tail.test.ts"],
     bar: "the last line cut at any byte: dropped with a warning; a middle one: a typed error",
+  },
+  {
+    name: "properties",
+    files: propertyFiles(),
+    env: { LONGHAUL_PROPERTY_SEED: String(Date.now() % 2 ** 31) },
+    bar: "every property holds for cases from a new seed",
   },
   {
     name: "mutations",
@@ -167,13 +185,36 @@ const rows = [
     name: "attacks",
     files: [
       ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/store/tenants.test.ts"],
+      ...["test/tenants.test.ts", "src/extensions/knowledge/attacks.test.ts"],
       ...["src/cli/config/attacks.test.ts", "src/cli/config/planted.test.ts", "src/cli/plain-json.test.ts"],
       ...["src/cli/approval/call-preview.test.ts", "src/runtime/input/unknown-keys.test.ts"],
       ...["attacks", "replays", "scopes"].map((name) => `test/approval-${name}.test.ts`),
+      ...["test/link-attacks.test.ts", "test/flipping-links.test.ts", "test/capability-attacks.test.ts"],
+      ...["test/hostile-schemas.test.ts", "test/masked-words.test.ts", "test/reference-code.test.ts"],
+      ...["test/large-arguments.test.ts", "src/runtime/backends/recalled-models.test.ts"],
+      ...["test/foreign-calls.test.ts", "test/policy-tiers.test.ts", "test/leak-sentinel.test.ts"],
     ],
-    machine: ["escapes", "planted", "tenants", "hidden"].map((name) => `test/machine/sandbox-${name}.test.ts`),
-    env: { LONGHAUL_GROWTH: "1" },
-    bar: "0 succeed; four times the text takes less than twelve times the work",
+    machine: ["escapes", "planted", "tenants", "hidden", "rules"].map((name) => `test/machine/sandbox-${name}.test.ts`),
+    env: { LONGHAUL_GROWTH: "1", LONGHAUL_LINK_RACES: "10000", LONGHAUL_EVERY_CUT: "1" },
+    bar: "0 succeed, of flipping links 0 of 10,000 for each tool; four times the text takes less than twelve times the work",
+  },
+  {
+    name: "attacks: planted vendor files",
+    backends: ["test/backends/planted.test.ts"],
+    env: { LONGHAUL_ALL_BACKEND_CASES: "1" },
+    bar: "each file that a vendor's program reads in a workspace × each backend: 0 run, move an address, set a variable or permit a call",
+  },
+  {
+    name: "vendor processes",
+    backends: ["test/backends/death.test.ts"],
+    env: { LONGHAUL_DEATHS: "20" },
+    bar: "hosts killed 20 times for each backend, and once by each other signal: 0 processes left, 0 further requests",
+  },
+  {
+    name: "transient faults",
+    backends: ["test/backends/transient.test.ts"],
+    env: { LONGHAUL_ALL_BACKEND_CASES: "1" },
+    bar: "529, 429 and a reset, at the first request and after a call: 18 of 18 runs survive, each effect once",
   },
   {
     name: "backends",
@@ -213,7 +254,13 @@ async function prove({ files, machine, backends, script, env = {} }) {
   const tests = files ?? machine ?? backends
   const { code, output } = await run(["node_modules/vitest/vitest.mjs", "run", ...config, ...tests], env)
   const [count = "no test ended"] = /Tests .*/.exec(output) ?? []
-  return { ok: code === 0, counts: [...printed(output), count.replace(/\s+/g, " ")], output }
+  const seed = env.LONGHAUL_PROPERTY_SEED === undefined ? [] : [`seed ${env.LONGHAUL_PROPERTY_SEED}`]
+  return { ok: code === 0, counts: [...seed, ...printed(output), count.replace(/\s+/g, " ")], output }
+}
+
+function propertyFiles() {
+  const found = spawnSync("git", ["grep", "-l", 'from "fast-check"', "--", "src/*.test.ts"], { cwd: repository })
+  return found.stdout.toString().trim().split("\n")
 }
 
 function run(args, env) {

@@ -21,7 +21,7 @@ import { formatMessage } from "publint/utils"
 const repository = fileURLToPath(new URL("..", import.meta.url))
 const MOST_PACKAGES = 36
 /** The MCP server and its schema library are half of it; our modules for bundlers and source maps are five. */
-const MOST_MEGABYTES = 36
+const MOST_MEGABYTES = 37
 const IMPORT_GOAL_MS = 40
 const MOST_BUNDLED = 12 * 1024
 

@@ -1,16 +1,17 @@
 import { native } from "./backends/native/index.ts"
 import type { RuntimeConfig } from "./contract/run.ts"
 import type { Runtime } from "./contract/runtime.ts"
+import type { Permits } from "./runtime/permits.ts"
 import { assembleRuntime } from "./runtime/runtime.ts"
 import { memoryStore } from "./stores/memory.ts"
 
 /** The portable runtime: you pass store, environment, model and backend as values. */
 export function createRuntime(config: RuntimeConfig = {}): Runtime {
-  return assembleRuntime(config, {
-    store: memoryStore,
-    backend: native,
-    again: createRuntime,
-  })
+  return assembled(config)
+}
+
+function assembled(config: RuntimeConfig, permits?: Permits): Runtime {
+  return assembleRuntime(config, { store: memoryStore, backend: native, permits, again: assembled })
 }
 
 export type * from "./contract/agents.ts"

@@ -7,6 +7,7 @@ import { memoryStore } from "../src/stores/memory.ts"
 import { fakeBackend } from "../src/testing/fake-backend.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { agent, calls, eventsOf, mortalStore, part, pauses, processOver, type Roles } from "./support/agent-scene.ts"
+import { until } from "./support/watchdog.ts"
 
 const background = (prompt: string, more: Parameters<typeof agent>[1] = {}) =>
   agent(prompt, { background: true, ...more })
@@ -171,7 +172,7 @@ describe("an agent in the background", () => {
     const result = handle.result
     await entered
     handle.steer("Are you there?")
-    await expect.poll(() => model.asked.some((messages) => wordsIn(messages).includes("Are you there?"))).toBe(true)
+    await until(() => model.asked.some((messages) => wordsIn(messages).includes("Are you there?")))
     open()
     expect(await result).toMatchObject({ status: "done", text: "The end." })
   })

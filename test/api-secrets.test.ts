@@ -1,8 +1,8 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { type ApiService, api } from "../src/extensions/api/index.ts"
 import { cleanups, expectNoLeak, scene } from "./secrets/scene.ts"
-import { known, type Sentinel } from "./secrets/sentinels.ts"
-import { serveApi } from "./support/api-scene.ts"
+import { declared, known, partsIn, type Sentinel } from "./secrets/sentinels.ts"
+import { openOne, serveApi } from "./support/api-scene.ts"
 
 interface Kept {
   readonly sentinel: Sentinel
@@ -30,7 +30,7 @@ const kinds: Readonly<Record<string, (value: string) => Omit<Kept, "sentinel">>>
     service: { auth: { type: "basic", userRef: "U", passRef: "P" } },
     options: { env: { U: "someone", P: value } },
   }),
-  "a fixed header": (value) => ({ service: { headers: { "X-Fixed": value } } }),
+  "a fixed header": (value) => ({ service: { headers: { "X-Fixed-Token": value } } }),
   "a token that only the third call gets": (value) => ({
     service: { auth: { type: "bearer", tokenRef: "T" } },
     // Asked for once when the run begins, and then by each call.
@@ -111,3 +111,61 @@ test.each(kept)(
     expectNoLeak(sentinel, sinks)
   },
 )
+
+describe("a response that is cut within a secret", () => {
+  const secret = "late/4f7a19c3+e8b25d60ff=="
+  const spellings = { plain: secret, base64: btoa(secret), url: encodeURIComponent(secret) }
+  /** The service is asked with a secret that nobody knows before the call. */
+  const late: Readonly<Record<string, Pick<Kept, "service" | "options">>> = {
+    "that a function returns": {
+      service: { auth: { type: "bearer", tokenRef: "KEY" } },
+      options: { env: { KEY: () => secret } },
+    },
+    "that resolveAuth returns": {
+      service: { auth: { type: "custom", id: "x" } },
+      options: { resolveAuth: () => ({ "x-key": secret }) },
+    },
+  }
+  const cases = Object.entries(late).flatMap(([kind, given]) =>
+    Object.entries(spellings).map(([name, spelling]) => [kind, name, spelling, given] as const),
+  )
+
+  test.each(cases)(
+    "%s (%s) shows no part of it, wherever the cut is",
+    async (_, __, spelling, { service, options }) => {
+      const { url } = await serveApi((_, response) => void response.end(`${"words,".repeat(10)}${spelling} and more`))
+      for (let inside = 0; inside <= spelling.length + 1; inside++) {
+        const maxResponseBytes = 60 + inside
+        const { call } = await openOne({ baseUrl: url, maxResponseBytes, ...service }, { ...options })
+        const { status, text } = await call({ service: "s", method: "GET", path: "/" })
+        expect([status, text]).toEqual([
+          "ok",
+          expect.stringContaining(`[the response was cut at ${maxResponseBytes} bytes]`),
+        ])
+        expect([inside, partsIn(text, spelling)]).toEqual([inside, []])
+      }
+    },
+  )
+
+  test("and the start of a long failure show no part of a declared secret", async () => {
+    const declaredSecret = declared.PLAIN?.value ?? ""
+    let inside = 0
+    const { url } = await serveApi((_, response) => {
+      response.writeHead(400)
+      response.end(`${"words ".repeat(2000).slice(0, 8000 - inside)}${declaredSecret} ${"words ".repeat(2000)}`)
+    })
+    const extension = api({ services: { s: { baseUrl: url } } })
+    const cuts = Array.from({ length: declaredSecret.length + 1 }, (_, index) => index)
+    const args = { service: "s", method: "GET", path: "/" }
+    const step = (at: number) => () => {
+      inside = at
+      return { parts: [{ toolCall: { name: "ApiCall", args } }] }
+    }
+    const { runtime } = await scene([...cuts.map(step), "done"], { extensions: [extension], policy: { mode: "auto" } })
+    const result = await runtime.run({ runId: "r", task: "Call." })
+    expect(result.toolCalls).toHaveLength(cuts.length)
+    for (const [index, { status, result: output }] of result.toolCalls.entries()) {
+      expect([index, status, partsIn(JSON.stringify(output), declaredSecret)]).toEqual([index, "error", []])
+    }
+  })
+})

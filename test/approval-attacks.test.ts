@@ -131,7 +131,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       const { ran, runtime } = processOver(newStore(), [act({ usd: 5 }), "end"], {
         policy: { onAsk },
         hooks: {
-          gateBeforeTool: (call) => {
+          gateBeforeTool: (_, call) => {
             edit(call)
             return { allow: true }
           },

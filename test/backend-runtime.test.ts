@@ -1,14 +1,18 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
 import type { Backend } from "../src/contract/backend.ts"
-import type { Feature } from "../src/contract/capabilities.ts"
+import type { Capabilities, Feature } from "../src/contract/capabilities.ts"
 import type { Json } from "../src/contract/json.ts"
-import type { RuntimeConfig } from "../src/contract/run.ts"
+import type { RunInput, RuntimeConfig } from "../src/contract/run.ts"
 import { createRuntime, fsStore, LonghaulError } from "../src/hosts/node/index.ts"
+import { processOwner } from "../src/hosts/node/owner.ts"
+import { defaultSpillFolder } from "../src/hosts/node/store/state-folder.ts"
 import { delay } from "../src/lib/abort.ts"
+import { noUsage } from "../src/lib/usage.ts"
 import { memoryStore } from "../src/stores/memory.ts"
+import { counting } from "../src/testing/backend-bench.ts"
 import {
   type FakeBackendOptions,
   type FakeSession,
@@ -16,6 +20,7 @@ import {
   type SimulatedRequest,
   scriptedModel,
 } from "../src/testing/index.ts"
+import { fileTools } from "../src/tools/index.ts"
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-own-")))
 const workspace = join(base, "workspace")
@@ -23,6 +28,8 @@ mkdirSync(workspace)
 symlinkSync("/etc", join(workspace, "link"))
 afterAll(() => rmSync(base, { recursive: true, force: true }))
 let stores = 0
+
+const unasked = { gate: "vendor", rewrite: false, failsClosed: true, exactArguments: true, ledger: "result" } as const
 
 /** A run on a backend that writes once with its own tool, and what was written. */
 function scene(
@@ -46,6 +53,64 @@ function scene(
   return { written, sessions, store, backend, open }
 }
 
+describe("a limit of tokens or dollars", () => {
+  test("stops a session as soon as its reported usage has reached it", async () => {
+    const { backend, open } = scene()
+    let used = 0
+    const reporting: Backend = {
+      ...backend,
+      async open(request, env) {
+        const session = await backend.open(request, env)
+        return {
+          ...{ ref: session.ref, steer: () => false, interrupt: () => stop(), close: () => session.close() },
+          async run(_, host) {
+            while (!stopped && used < 10_000) {
+              used += 100
+              host.emit({ type: "metering", usage: { ...noUsage, inputTokens: 100 } })
+            }
+            return { reason: "interrupted" }
+          },
+        }
+      },
+    }
+    let stopped = false
+    const stop = () => {
+      stopped = true
+    }
+    const result = await open({ backend: reporting }).run({ task: "Go.", limits: { tokens: 450 } })
+    expect(result).toMatchObject({ error: { code: "budget_exceeded" } })
+    expect(used).toBe(500)
+  })
+
+  test.each(["end", "none"] as const)(
+    "is refused by a backend that reports its usage too late (%s)",
+    async (metering) => {
+      const { open, written } = scene({ capabilities: { metering } })
+      expect(await open().run({ task: "Go.", limits: { tokens: 10 } })).toMatchObject({
+        status: "failed",
+        error: { code: "capability_mismatch", fix: expect.stringContaining("turns") },
+      })
+      expect(written).toEqual([])
+    },
+  )
+
+  test("that is used up opens no further session", async () => {
+    const { open, backend } = scene()
+    let opened = 0
+    const counted: Backend = {
+      ...backend,
+      open(request, env) {
+        opened++
+        return backend.open(request, env)
+      },
+    }
+    const runtime = open({ backend: counted })
+    await runtime.run({ task: "Go.", runId: "r", limits: { tokens: 10 } })
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ error: { code: "budget_exceeded" } })
+    expect(opened).toBe(1)
+  })
+})
+
 describe("a tool that the backend runs itself", () => {
   test.each([
     ["another folder", "/etc/passwd", "is outside the workspace"],
@@ -59,6 +124,66 @@ describe("a tool that the backend runs itself", () => {
     expect(written).toEqual([])
     expect(result.toolCalls).toMatchObject([{ status: "denied", error: `Write was denied: ${path} ${reason}` }])
   })
+
+  test.each([
+    ["allowedTools does not name it", { allowedTools: ["Read"] }],
+    ["disabledTools names it", { disabledTools: ["Write"] }],
+  ])("does not run if %s, of the run or of its runtime, and its backend starts without it", async (_, restricted) => {
+    const tools = [counting("Read", "none").tool]
+    for (const isOfRun of [true, false]) {
+      const opened: (readonly string[])[] = []
+      const { open, written, backend } = scene({}, { tools })
+      const watched: Backend = {
+        ...backend,
+        open(request, env) {
+          opened.push(request.withoutTools)
+          return backend.open(request, env)
+        },
+      }
+      const runtime = open({ backend: watched, ...(!isOfRun && restricted) })
+      const result = await runtime.run({ task: "Write.", ...(isOfRun && restricted) })
+      expect(written).toEqual([])
+      expect(result.toolCalls).toMatchObject([
+        { status: "denied", error: "Write was denied: the run may not use this tool" },
+      ])
+      expect(opened).toEqual([["Write"]])
+    }
+  })
+
+  test("does not run in a resumed run whose input did not allow it", async () => {
+    const { open, written } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
+    const rules = [{ allow: { tool: "*" } }] as const
+    const paused = await open().run({ task: "Write.", runId: "r" })
+    expect(paused.status).toBe("paused")
+    const resumed = await open({ disabledTools: ["Write"], policy: { rules } }).resume({
+      runId: "r",
+      decision: "approve",
+    })
+    expect(written).toEqual([])
+    expect(resumed.toolCalls).toMatchObject([{ status: "denied" }])
+  })
+
+  test("may be named by allowedTools, although the runtime has no tool of that name", async () => {
+    const { open, written } = scene()
+    expect(await open().run({ task: "Write.", allowedTools: ["Write"] })).toMatchObject({ status: "done" })
+    expect(written).toHaveLength(1)
+    const misspelt = open().run({ task: "Write.", allowedTools: ["Wirte"] })
+    await expect(misspelt).resolves.toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+  })
+
+  test.each([
+    ["disabledTools names it", { disabledTools: ["Write"] }],
+    ["allowedTools does not name it", { allowedTools: ["Grep"] }],
+  ])(
+    "fails the run before it starts if %s, and the vendor neither asks about it nor starts without it",
+    async (_, restricted) => {
+      const enforcement = [{ ...unasked, tools: "*" }]
+      const { open, written } = scene({ capabilities: { enforcement } })
+      const result = await open({ tools: [counting("Grep", "none").tool] }).run({ task: "Write.", ...restricted })
+      expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+      expect(written).toEqual([])
+    },
+  )
 
   test("does not search a folder with a file that Read is denied, and searches another", async () => {
     for (const folder of ["open", "closed"]) mkdirSync(join(workspace, folder))
@@ -243,6 +368,42 @@ describe("auto", () => {
     }
   })
 
+  test("a task that native can do stays there: its features follow from the run's tools and servers", async () => {
+    const { open } = scene({}, { backend: "auto", model: scriptedModel(["native"]), tools: fileTools() })
+    expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native", backend: "native" })
+  })
+
+  test("a backend whose probe hangs or fails is not used", async () => {
+    const hanging = { ...named("hanging", () => "hanging", ["tools"]), probe: () => new Promise<never>(() => {}) }
+    const failure = new LonghaulError("backend_crashed", "It broke.").toJSON()
+    const broken = {
+      ...named("broken", () => "broken", ["tools"]),
+      probe: async () => ({ found: true, login: "unknown", failure }) as const,
+    }
+    const { open } = scene({}, { backend: "auto", backends: [hanging, broken], model: scriptedModel(["native"]) })
+    expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native" })
+  })
+
+  test("a chosen backend that turns out to be logged out is replaced by native", async () => {
+    const loggedOut = named("out", () => {
+      throw new LonghaulError("auth", "Not logged in.")
+    }, ["tools"])
+    const { open } = scene({}, { backend: "auto", backends: [loggedOut], model: scriptedModel(["native"]) })
+    expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native", backend: "native" })
+  })
+
+  test.each([
+    ["a chain of one", { chain: [{ backend: "fake", requires: ["audio"] }] }, "capability_mismatch"],
+    ["a misspelt feature", { chain: [{ backend: "fake", requires: ["adio"] }] }, "config_invalid"],
+    ["a misspelt feature of a selection", { backend: "auto", selection: { requires: ["adio"] } }, "config_invalid"],
+    ["a text instead of a list", { chain: [{ backend: "fake", requires: "audio" }] }, "config_invalid"],
+  ])("a requirement in %s counts", async (_, input, code) => {
+    const { open, backend } = scene()
+    const given = input as Pick<RunInput, "chain"> // Safe: the point is that some are not.
+    const run = open({ backends: [backend] }).run({ task: "Go.", ...given })
+    expect(await run).toMatchObject({ status: "failed", error: { code } })
+  })
+
   test("SEL-09 without a capable backend the run is native", async () => {
     const plain = named("plain", () => "plain", ["tools"])
     const { open } = scene({}, { backend: "auto", backends: [plain], model: scriptedModel(["native"]) })
@@ -304,6 +465,12 @@ describe("a run that moves to another backend", () => {
   test("goes on if the files that it used are as it left them", async () => {
     const { resume } = await failedRun()
     expect(await resume()).toMatchObject({ status: "done", text: "Finished on native.", backend: "native" })
+  })
+
+  test("pauses if a file that it used was deleted", async () => {
+    const { resume } = await failedRun()
+    rmSync(join(workspace, "moved.txt"))
+    expect((await resume()).pause).toMatchObject({ reason: "handover", text: expect.stringContaining("moved.txt") })
   })
 
   test("pauses and says which files have changed, and goes on when it is resumed again", async () => {
@@ -411,4 +578,97 @@ test("a program that prints its keys does not get them into the list of backends
   const found = (await runtime.backends()).find(({ name }) => name === "loud")
   expect(found).toMatchObject({ version: "1 {{secret:TIDE}}", login: "no" })
   expect(JSON.stringify(found)).not.toContain(key)
+})
+
+describe("a failure that may pass", () => {
+  const capabilities = { retries: undefined } as unknown as Partial<Capabilities> // As a backend that does not repeat requests.
+  const overloaded = new LonghaulError("overloaded", "Busy.", { retryable: true, retryAfterMs: 1 })
+
+  /** Fails at these requests of the model, which calls Write once. */
+  function failing(...at: readonly number[]) {
+    let requests = 0
+    const seen: number[] = []
+    const script = ({ messages }: SimulatedRequest) => {
+      requests++
+      seen.push(messages.length)
+      if (at.includes(requests)) throw overloaded
+      const text = JSON.stringify(messages)
+      return /written/.test(text) ? "Done." : { parts: [{ toolCall: { name: "Write", args: { path: "a" } } }] }
+    }
+    return { ...scene({ script, capabilities }), count: () => requests }
+  }
+
+  test.each([
+    ["the first request", 1],
+    ["a request after a call, which does not run again", 2],
+  ])("at %s is repeated, and recorded as a retry", async (_, at) => {
+    const { open, written, count } = failing(at)
+    const runtime = open()
+    expect(await runtime.run({ task: "Write.", runId: "r" })).toMatchObject({ status: "done", text: "Done." })
+    expect(count()).toBe(3)
+    expect(written).toHaveLength(1)
+    const retries = []
+    for await (const record of runtime.events("r")) if (record.type === "retry") retries.push(record)
+    expect(retries).toMatchObject([{ attempt: 1, failure: { code: "overloaded" } }])
+  })
+
+  test("while a call is open flags the call, and does not run it again", async () => {
+    const { open, backend, written } = failing()
+    let sessions = 0
+    const breaking: Backend = {
+      ...backend,
+      async open(request, env) {
+        const session = await backend.open(request, env)
+        if (++sessions > 1) return session
+        return {
+          ...{ ref: session.ref, steer: () => false, interrupt: () => {}, close: () => session.close() },
+          async run(_, host) {
+            await host.beginTurn(1, () => ({ inputTokens: 0, outputTokens: 0 }))
+            const call = { callId: "c", name: "Write", args: { path: "a" } }
+            host.emit({ type: "tool-call", turn: 1, executor: "backend", ...call })
+            await host.authorize(call, { name: "Write", nativeName: "w", effect: "once", risk: "low" })
+            return { reason: "failed", failure: overloaded.toJSON() }
+          },
+        }
+      },
+    }
+    const runtime = open({ backend: breaking })
+    const result = await runtime.run({ task: "Write.", runId: "r" })
+    expect(result.toolCalls[0]).toMatchObject({ name: "Write", status: "unknown" })
+    const types: string[] = []
+    for await (const { type } of runtime.events("r")) types.push(type)
+    // The next session is told, so it comes before the retry.
+    expect(types.indexOf("tool-result")).toBeLessThan(types.indexOf("retry"))
+    expect(types).toContain("tool-result")
+    expect(sessions).toBe(2)
+    expect(written.length).toBeLessThanOrEqual(1)
+  })
+
+  test("that does not pass fails the run after three attempts", async () => {
+    const { open, count } = failing(1, 2, 3, 4)
+    expect(await open().run({ task: "Write." })).toMatchObject({ status: "failed", error: { code: "overloaded" } })
+    expect(count()).toBe(3)
+  })
+
+  test("is not repeated by a backend that repeats its requests itself", async () => {
+    const { open, backend, count } = failing(1)
+    const repeating = { ...backend, capabilities: { ...backend.capabilities, retries: true } } as const
+    expect(await open({ backend: repeating }).run({ task: "Write." })).toMatchObject({ status: "failed" })
+    expect(count()).toBe(1)
+  })
+})
+
+test("a resume, on any backend, first ends the programs that the dead owner left", async () => {
+  const { open } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
+  await open().run({ task: "Write.", runId: "r" })
+  process.env.LONGHAUL_STORE = join(base, "swept")
+  const spill = defaultSpillFolder()
+  const nonce = "0".repeat(32)
+  mkdirSync(join(spill, nonce), { recursive: true })
+  const dead = { ...processOwner(), started: 1 }
+  writeFileSync(join(spill, nonce, "owner.json"), JSON.stringify(dead))
+  const runtime = open({ backend: "native", model: scriptedModel(["Done."]) })
+  await runtime.resume({ runId: "r", decision: "deny", backend: "native" })
+  delete process.env.LONGHAUL_STORE
+  expect(existsSync(join(spill, nonce, "owner.json"))).toBe(false)
 })

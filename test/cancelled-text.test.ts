@@ -37,3 +37,16 @@ test.each(providersUnderTest)(
     expect(text).toMatch(/^The first half, word0 /)
   },
 )
+
+test.each(providersUnderTest)("$name: a run cancelled before the first word records no text", async ({ model }) => {
+  const simulator = createSimulator({ script: () => words, faults: [{ kind: "stall", atByte: 0 }] })
+  const runtime = createRuntime({ model: model(simulator.fetch) })
+  const handle = runtime.stream({ task: "Write.", runId: "r" })
+  const types: string[] = []
+  for await (const event of handle) {
+    types.push(event.type)
+    if (event.type === "turn-start") handle.interrupt("immediate")
+  }
+  expect(await handle.result).toMatchObject({ status: "cancelled", text: "" })
+  expect(types).not.toContain("text-end")
+})

@@ -44,4 +44,4 @@ test("--store s3://bucket/prefix works with every run command, also with id pref
   expect(await on("rm", "run_abc", "--yes")).toMatchObject({ code: 0 })
   expect(JSON.parse((await on("runs", "--json")).stdout)).toMatchObject([{ runId: forked.runId }])
   expect((await longhaul(["runs", ...store], { ...aws, AWS_ENDPOINT_URL: "" })).stderr).toContain("AWS_REGION")
-}, 120_000)
+})

@@ -24,7 +24,7 @@ beforeAll(async () => {
     newTree = scene.tree()
     expect(scene.notes()).toEqual([])
   })
-}, 60_000)
+})
 afterAll(() => crashes.close())
 
 test("an undisturbed commit creates, replaces, removes and moves files, and keeps permissions", () => {

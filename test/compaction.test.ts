@@ -101,4 +101,4 @@ test("a window of 200,000 tokens, 300 turns and results of up to 30 kB need few 
   expect(summaries).toBeLessThanOrEqual(2)
   expect(run.compactions.length).toBeLessThan(40)
   checkRequests(run)
-}, 60_000)
+})

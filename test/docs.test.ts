@@ -7,6 +7,7 @@ import { transformSync } from "esbuild"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { namedProviders } from "../src/hosts/node/model-names.ts"
 import { type ErrorCode, LonghaulError } from "../src/index.ts"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 const guides = readdirSync(join(repository, "docs/guides")).map((name) => `docs/guides/${name}`)
@@ -35,7 +36,7 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 describe("code in the documentation", () => {
-  test("all code blocks compile", { timeout: 60_000 }, () => {
+  test("all code blocks compile", () => {
     const snippets = blocks.filter(({ language }) => language === "ts")
     expect(snippets.length).toBeGreaterThan(3)
     const files = snippets.map(({ code }, index) => {
@@ -50,14 +51,10 @@ describe("code in the documentation", () => {
     expect(stdout.toString()).toBe("")
   })
 
-  test.each(blocks)(
-    "$name runs and prints the documented output",
-    { timeout: 60_000 },
-    ({ name, language, code, output }) => {
-      const printed = language === "sh" ? runShell(code, name) : runScript(code)
-      if (output !== undefined) expect(printed.trimEnd()).toBe(output.trimEnd())
-    },
-  )
+  test.each(blocks)("$name runs and prints the documented output", ({ name, language, code, output }) => {
+    const printed = language === "sh" ? runShell(code, name) : runScript(code)
+    if (output !== undefined) expect(printed.trimEnd()).toBe(output.trimEnd())
+  })
 })
 
 test("no document names a file that does not exist", () => {
@@ -126,7 +123,7 @@ function runnable(document: string): Block[] {
 function runScript(code: string): string {
   const file = join(project, "snippet.mjs")
   writeFileSync(file, transformSync(code, { loader: "ts", format: "esm", target: "node20" }).code)
-  return execFileSync(process.execPath, [file], { cwd: project, encoding: "utf8", timeout: 30_000 })
+  return execFileSync(process.execPath, [file], { cwd: project, encoding: "utf8", timeout: WATCHDOG_MS })
 }
 
 /** In a copy of the sample notes, the same one for each block of a document, with a home folder of its own. */
@@ -138,6 +135,6 @@ function runShell(code: string, block: string): string {
     cwd: workspace,
     env: { HOME: join(project, "home"), PATH: `${join(project, "bin")}:${process.env.PATH}` },
     encoding: "utf8",
-    timeout: 30_000,
+    timeout: WATCHDOG_MS,
   })
 }

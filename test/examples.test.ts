@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, onTestFinished, test } from "vitest"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 
@@ -52,9 +53,7 @@ test("HOST-15 the one-turn example runs Bash and prints its result", () => {
   expect(runExample("one-turn")).toEqual(["done Bash There are 3 tides."])
 })
 
-test("the invoice example, about 60 lines of strict TypeScript without a cast, pays once after approval", {
-  timeout: 60_000,
-}, () => {
+test("the invoice example, about 60 lines of strict TypeScript without a cast, pays once after approval", () => {
   const source = join(repository, "examples/invoice-approval/main.ts")
   const code = readFileSync(source, "utf8")
   expect(code.split("\n").length).toBeLessThanOrEqual(65)
@@ -96,7 +95,7 @@ function runProgram(program: string): string[] {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program], {
     env: { PATH: process.env.PATH },
     encoding: "utf8",
-    timeout: 25_000,
+    timeout: WATCHDOG_MS,
   })
   expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: "" })
   return stdout.trimEnd().split("\n")

@@ -175,7 +175,6 @@ describe("a chain", () => {
   test.each([
     ["an empty chain", { chain: [] }, "chain is empty."],
     ["an unknown backend", { chain: ["nowhere/model"] }, 'model is "nowhere/model", which is not a model.'],
-    ["an entry of the wrong type", { chain: [3 as never] }, "An entry of chain is neither a name nor an object."],
   ])("%s is config_invalid with a fix", async (_, config, message) => {
     const result = await createRuntime({ store: memoryStore(), ...config }).run({ task: "x" })
     expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid", fix: expect.any(String) } })
@@ -185,6 +184,7 @@ describe("a chain", () => {
   test.each([
     ["a backend that is not one", { backend: {} as never }, "backend is an object, which is not a backend."],
     ["an unknown name", { backend: "nowhere" }, 'There is no backend "nowhere".'],
+    ["an entry of the wrong type", { chain: [3 as never] }, "chain[0] is a number, not a text or an object."],
   ])("%s is refused when the runtime is created", (_, config, message) => {
     expect(() => createRuntime(config)).toThrow(expect.objectContaining({ code: "config_invalid", message }))
   })

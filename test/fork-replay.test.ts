@@ -206,9 +206,6 @@ function named(record: RunRecord) {
 
 test.each(Object.entries(ways))(
   "%s: a fork at every record has the state there, a replay repeats all records, and nothing is called",
-  {
-    timeout: 60_000,
-  },
   async (_, live) => {
     const store = memoryStore()
     await live(store)

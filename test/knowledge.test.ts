@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { LonghaulError } from "../src/contract/error.ts"
 import type { Extension } from "../src/contract/extension.ts"
 import type { ConversationSetup } from "../src/contract/provider.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
@@ -22,13 +23,14 @@ import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { createToolContext } from "../src/tools/index.ts"
 import { addDocuments, handbook } from "./knowledge/place.ts"
+import { partsIn } from "./secrets/sentinels.ts"
 import { type S3Server, startS3 } from "./support/s3-server.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-knowledge-"))
 let server: S3Server
 beforeAll(async () => {
   server = await startS3()
-}, 60_000)
+})
 afterAll(async () => {
   await server?.close()
   rmSync(scratch, { recursive: true, force: true })
@@ -180,6 +182,29 @@ describe("ReadKnowledge", () => {
     expect(small.results[1]).toContain("is after its end")
   })
 
+  test("shows no part of a secret, wherever a part of the text begins or ends", async () => {
+    const secret = "declared-7f3a9c1e55d0"
+    const before = "words ".repeat(20)
+    const store = memoryStore()
+    await addDocuments(store, { "b/a.md": `${before}${secret} and more ${"words ".repeat(40)}` })
+    const offsets = Array.from({ length: secret.length + 12 }, (_, index) => before.length - 6 + index)
+    const { results } = await callsIn(
+      store,
+      offsets.map((offset) => read("b/a.md", { offset })),
+      { secrets: { KEY: secret } },
+    )
+    expect(results[0]).toContain("KEY}} and more")
+    for (const [index, text] of results.entries())
+      expect([offsets[index], partsIn(text, secret)]).toEqual([offsets[index], []])
+    for (const maxReadBytes of offsets) {
+      const { results: cut } = await callsIn(store, [read("b/a.md")], {
+        secrets: { KEY: secret },
+        extension: knowledge({ maxReadBytes }),
+      })
+      expect([maxReadBytes, partsIn(cut[0] ?? "", secret)]).toEqual([maxReadBytes, []])
+    }
+  })
+
   test("names the sections of a file if the one that was asked for is not there", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
@@ -253,7 +278,7 @@ describe("the index of a base", () => {
     const { index, failed } = await buildKnowledgeIndex({ store, base: "handbook" })
     expect(failed).toEqual([])
     expect(index).toMatchObject({
-      version: 1,
+      version: 2,
       files: [
         { path: "leave.md", sections: ["leave", "carry-over", "exceptions", "carry-over-2"] },
         { path: "people/Sick leave.md", sections: [""] },
@@ -329,7 +354,7 @@ describe("the index of a base", () => {
     ["empty", () => ""],
     ["null", () => "null"],
     ["a list", () => "[]"],
-    ["of another version", (index: string) => index.replace('"version":1', '"version":2')],
+    ["of another version", (index: string) => index.replace('"version":2', '"version":1')],
     ["without files", (index: string) => index.replace('"files":', '"other":')],
     ["with wrong files", (index: string) => index.replace(/"files":\[.*?\],"minisearch"/s, '"files":[7],"minisearch"')],
     [
@@ -355,6 +380,32 @@ describe("the index of a base", () => {
     expect(results[0]).toContain("handbook/leave.md#leave")
     expect(results[1]).toContain("handbook/travel.md#trains")
     expect(warnings).toEqual([expect.stringContaining("longhaul knowledge index handbook")])
+  })
+
+  test.each([
+    ["missing", undefined],
+    ["damaged in a way that only a search finds", '"index":[["leave",{"0":7}],["leave",null]]}}'],
+  ])("that is %s and could not be built once is built by the next search", async (_, damage) => {
+    const store = memoryStore()
+    await addDocuments(store, handbook)
+    if (damage !== undefined) {
+      await writeKnowledgeIndex({ store, base: "handbook" })
+      const whole = new TextDecoder().decode((await indexFile(store).read("_index.json")) ?? undefined)
+      const damaged = whole.replace(/"index":\[.*$/s, damage)
+      await indexFile(store).replace("_index.json", new TextEncoder().encode(damaged))
+    }
+    let outages = 2
+    const md: Extractor = (bytes, request) => {
+      // What a build after the damage needs first; an undamaged part of the index needs no document.
+      if (outages-- > 0) throw new LonghaulError("storage", "The disk is away.")
+      return getExtractor("md")(bytes, request)
+    }
+    const calls = Array.from({ length: 4 }, () => search("leave", { base: "handbook" }))
+    const { results, result } = await callsIn(store, calls, { extension: knowledge({ extractors: { md } }) })
+    expect(result.toolCalls[0]).toMatchObject({ status: "error" })
+    expect(results[0]).toContain("The disk is away.")
+    expect(result.toolCalls.at(-1)).toMatchObject({ status: "ok" })
+    expect(results.at(-1)).toContain("handbook/leave.md#leave")
   })
 
   test("of a base that does not exist is an error that says how to begin", async () => {

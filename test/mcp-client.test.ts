@@ -221,6 +221,20 @@ describe("an MCP server that is a program", () => {
     })
   })
 
+  test("that fails to start is a warning with the last line that it wrote, without its secrets", async () => {
+    const script =
+      "console.error('first line'); console.error('Missing configuration for ' + process.env.API_TOKEN); process.exit(1)"
+    const broken: McpServer = {
+      command: process.execPath,
+      args: ["-e", script],
+      env: { API_TOKEN: "t0k3n-9x8y7z6w5v" },
+    }
+    const result = await runtimeWith(["done"], { mcpServers: { broken } }).runtime.run({ task: "x" })
+    expect(result.warnings[0]?.message).toContain("Missing configuration for")
+    expect(result.warnings[0]?.message).not.toContain("first line")
+    expect(JSON.stringify(result)).not.toContain("t0k3n-9x8y7z6w5v")
+  })
+
   test("MCP-02 is refused with the way out where there are no processes", async () => {
     const runtime = createPortableRuntime({
       model: scriptedModel([]),

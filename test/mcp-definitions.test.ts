@@ -28,6 +28,7 @@ async function scene(first: readonly SceneTool[]) {
     return "ok"
   }
   return {
+    store,
     url: served.url,
     requests: served.requests,
     listed,
@@ -206,7 +207,8 @@ test("HOST-08 files of browser tools land in a folder of their run, whatever pat
   const names = requests.flatMap(({ message }) =>
     message?.method === "tools/call" ? [Reflect.get(Reflect.get(message.params, "arguments"), "filename")] : [],
   )
-  expect(names).toEqual(["/qa/r/a.png", "/qa/r/b.png", "/qa/r/c.png", "/qa/r/file", "x", "/artifacts/s/a.png"])
+  const plain = names.map((name) => String(name).replace(/\/[0-9a-f]{32}\//, "/"))
+  expect(plain).toEqual(["/qa/r/a.png", "/qa/r/b.png", "/qa/r/c.png", "/qa/r/file", "x", "/artifacts/s/a.png"])
 })
 
 test("a server cannot take the name of another server's tool: both are withheld", async () => {
@@ -219,4 +221,30 @@ test("a server cannot take the name of another server's tool: both are withheld"
 
 test.each(["a/b", "..", "", "-a", "a b", "ä", "a".repeat(65)])("the server name %j is config_invalid", (name) => {
   expect(() => mcp({ servers: { [name]: { url: "https://s.example" } } })).toThrow("mcpServers has the name")
+})
+
+test("a secret that a server repeats in a definition is not in the pins, nor a reason to withhold the tool later", async () => {
+  const secret = "Zq8-crm-4417-token"
+  const { run, change, listed, store, url } = await scene([tool("read", {}, undefined, `reads as ${secret}`)])
+  const mcpServers = { scene: { url, headers: { "x-crm-key": secret } } }
+  await run(undefined, { mcpServers })
+  const pins = store.folder("workspaces/default/.longhaul/mcp/pins")
+  const textsOf = async () =>
+    Promise.all((await pins.list()).map(async (name) => new TextDecoder().decode((await pins.read(name)) ?? undefined)))
+  expect(await textsOf()).toEqual([expect.stringContaining("reads as")])
+  expect((await textsOf()).join()).not.toContain(secret)
+
+  // A new token is no new tool.
+  const next = "Zq8-crm-4418-token"
+  change([tool("read", {}, undefined, `reads as ${next}`)])
+  const result = await run(undefined, { mcpServers: { scene: { url, headers: { "x-crm-key": next } } } })
+  expect(result.warnings).toEqual([])
+  expect(listed).toEqual([["mcp__scene__read"], ["mcp__scene__read"]])
+
+  // Pins of older versions hold the definition as it was sent.
+  const [name = ""] = await pins.list()
+  const [text = ""] = await textsOf()
+  await pins.replace(name, new TextEncoder().encode(text.replace("[secret]", secret)))
+  change([tool("read", {}, undefined, `reads as ${secret}`)])
+  expect((await run(undefined, { mcpServers })).warnings).toEqual([])
 })

@@ -3,7 +3,8 @@ import { request as httpRequest } from "node:http"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { mcpClients, type ServedHttp } from "./support/mcp-clients.ts"
-import { countLiving, isRunning, uniqueSleep, until } from "./support/shell-scene.ts"
+import { countLiving, isRunning, uniqueSleep } from "./support/shell-scene.ts"
+import { until } from "./support/watchdog.ts"
 
 const { place, serveHttp, connectHttp, longhaul } = mcpClients()
 

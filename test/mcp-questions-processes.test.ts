@@ -101,7 +101,7 @@ const cases = (["fs", "create-only"] as const).flatMap((store) => deaths.map((de
 const sampled = all ? cases : cases.filter((_, index) => [5, 6, 10, 19].includes(index))
 
 const name = "a run on %s whose process %d is killed at its %s loses no question and no answer, and acts at most once"
-test.each(sampled)(name, { timeout: 60_000 }, async (store, ...death) => {
+test.each(sampled)(name, async (store, ...death) => {
   const folder = mkdtempSync(join(scratch, "scene-"))
   const ledger = join(folder, "ledger")
   mkdirSync(join(folder, "workspace"))

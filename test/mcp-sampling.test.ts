@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest"
+import { LonghaulError } from "../src/contract/error.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { DEFAULT_SAMPLING_MAX_DEPTH, type McpOptions, mcp } from "../src/extensions/mcp/index.ts"
 import { serverRequests } from "../src/extensions/mcp/server-requests.ts"
@@ -20,7 +21,7 @@ async function sampled(
   steps: readonly ScriptedStep[],
   options: Partial<McpOptions>,
   config: RuntimeConfig = {},
-  times = 1,
+  times: number | "one after another" = 1,
 ) {
   const answers: unknown[] = []
   const model = scriptedModel(["first", ...steps])
@@ -43,8 +44,9 @@ async function sampled(
             systemPrompt: "Be brief.",
             messages: [{ role: "user", content: { type: "text", text: "Hi" } }],
           }
-          const asked = Array.from({ length: times }, () => ask?.({ params }).catch((error: Error) => error.message))
-          answers.push(...(await Promise.all(asked)))
+          const askOnce = () => ask?.({ params }).catch((error: Error) => error.message)
+          if (times === "one after another") for (const _ of ["first", ...steps].slice(1)) answers.push(await askOnce())
+          else answers.push(...(await Promise.all(Array.from({ length: times }, askOnce))))
           return {}
         },
       },
@@ -87,6 +89,23 @@ describe("a server that may sample", () => {
     expect(answers.filter((answer) => typeof answer === "string")).toEqual([
       expect.stringContaining("more than 3 nested requests"),
       expect.stringContaining("more than 3 nested requests"),
+    ])
+  })
+
+  test("MCP-07 gets as many answers as it wants, one after another: an answered or failed request is not nested", async () => {
+    const fail = { fail: new LonghaulError("invalid_request", "No.") }
+    const { answers } = await sampled(["b", "c", fail, fail, fail, fail, "h", "last"], {}, {}, "one after another")
+    const failed = expect.stringContaining("No.")
+    const answered = (text: string) => expect.objectContaining({ content: { type: "text", text } })
+    expect(answers).toEqual([
+      answered("first"),
+      answered("b"),
+      answered("c"),
+      failed,
+      failed,
+      failed,
+      failed,
+      answered("h"),
     ])
   })
 

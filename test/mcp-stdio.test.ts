@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { commandLine } from "./support/command-line.ts"
-import { countLiving, isRunning, uniqueSleep, until } from "./support/shell-scene.ts"
+import { countLiving, isRunning, uniqueSleep } from "./support/shell-scene.ts"
+import { until } from "./support/watchdog.ts"
 
 const { place, start, longhaul } = commandLine()
 

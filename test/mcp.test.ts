@@ -4,7 +4,8 @@ import type { CallToolResult } from "@modelcontextprotocol/client"
 import { describe, expect, test } from "vitest"
 import { readTools } from "../src/tools/index.ts"
 import { mcpClients, meetings } from "./support/mcp-clients.ts"
-import { countLiving, isRunning, uniqueSleep, until } from "./support/shell-scene.ts"
+import { countLiving, isRunning, uniqueSleep } from "./support/shell-scene.ts"
+import { until } from "./support/watchdog.ts"
 
 const { place, meet } = mcpClients()
 

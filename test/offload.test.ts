@@ -19,12 +19,13 @@ import { memoryStore } from "../src/stores/memory.ts"
 import { fakeBackend, type ScriptedStep, type SimulatedRequest, scriptedModel } from "../src/testing/index.ts"
 import { defineTool, type ToolDefinition } from "../src/tools/kernel/define-tool.ts"
 import { type S3Server, startS3 } from "./support/s3-server.ts"
+import { until } from "./support/watchdog.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-offload-"))
 let server: S3Server
 beforeAll(async () => {
   server = await startS3()
-}, 60_000)
+})
 afterAll(async () => {
   await server?.close()
   rmSync(scratch, { recursive: true, force: true })
@@ -395,7 +396,7 @@ describe("the tool FetchData", () => {
     const { store, reads } = watchedStore()
     const { seen } = await finish({ store }, [big, fetching(ref), "Done."])
     expect(JSON.parse(seen[1] ?? "").error.code).toBe("not_found")
-    expect(reads.filter((name) => !/^(\d+\.jsonl|inbox\/\d+\.json)$/.test(name))).toEqual([])
+    expect(reads.filter((name) => !/^(\d+\.jsonl|inbox\/\d+\.json|store\.json)$/.test(name))).toEqual([])
   })
 
   test("OFF-11 no ref leads to another run, another node or another tenant", async () => {
@@ -548,7 +549,7 @@ describe("offloading and safety", () => {
 describe("offloading and the life of a run", () => {
   const gate: RuntimeConfig = {
     hooks: {
-      gateBeforeTool: ({ name }) => (name === "ship" ? { allow: false, reason: "Ask." } : { allow: true }),
+      gateBeforeTool: (name) => (name === "ship" ? { allow: false, reason: "Ask." } : { allow: true }),
     },
   }
   const ship = defineTool({ name: "ship", description: "Ships.", input, run: () => "shipped" })
@@ -655,7 +656,7 @@ describe("offloading and the life of a run", () => {
           async call(messages, sink, signal) {
             if (attempt++ > 0) return conversation.call(messages, sink, signal)
             sink.call?.({ type: "tool-call", wireId: "w", name: "big", args: {} }, 0)
-            await vi.waitUntil(() => creates.some(isResult), { timeout: 20_000 })
+            await until(() => creates.some(isResult))
             throw new LonghaulError("overloaded", "Try again.", { retryable: true })
           },
         }

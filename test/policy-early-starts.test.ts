@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest"
+import { expect, test } from "vitest"
 import type { Policy } from "../src/contract/policy.ts"
 import type { Model } from "../src/contract/provider.ts"
 import type { Store } from "../src/contract/store.ts"
@@ -6,6 +6,7 @@ import type { Effect } from "../src/contract/tool.ts"
 import { createRuntime } from "../src/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { until } from "./support/watchdog.ts"
 
 /** Calls the tools in one answer, which is complete only when `awaited` has started. */
 function callingModel(names: readonly string[], order: string[], awaited?: string): Model {
@@ -21,7 +22,7 @@ function callingModel(names: readonly string[], order: string[], awaited?: strin
         const parts = names.map((name) => ({ type: "tool-call", wireId: name, name, args: {} }) as const)
         for (const [index, part] of parts.entries()) sink.call?.(part, index)
         // Whatever starts early has been called by now, each in the same way.
-        if (awaited !== undefined) await vi.waitFor(() => expect(order).toContain(awaited))
+        if (awaited !== undefined) await until(() => order.includes(awaited))
         order.push("answer")
         return { parts, stopReason: "tool-calls", usage, model: "m" }
       },

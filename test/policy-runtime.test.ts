@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
 import type { Json } from "../src/contract/json.ts"
-import type { PolicyRule } from "../src/contract/policy.ts"
+import type { Policy, PolicyRule } from "../src/contract/policy.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { createRuntime, nodeFetch, nodeFiles } from "../src/hosts/node/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
@@ -106,6 +106,30 @@ test("rewritten arguments are the ones that run, and are decided again", async (
   expect(decisions[0]).toMatchObject({ verdict: "allow", args: { who: "ann", limit: 10 } })
 })
 
+test("an output is checked although the process has dropped the secrets of its call meanwhile", async () => {
+  // Undeclared tokens are kept for a thousand calls of all runs.
+  const tokens = Array.from({ length: 1001 }, (_, index) => `ghp_${String(index).padStart(36, "a1B2")}`)
+  const parts = tokens.map((token) => ({ toolCall: { name: "quick", args: { token } } }))
+  const others = scriptedModel([{ parts }, "end"])
+  const input = { type: "object" } as const
+  const tools = [
+    defineTool({ name: "quick", description: "Is quick.", input, effect: "none", concurrent: true, run: () => "ok" }),
+    defineTool({
+      ...{ name: "slow", description: "Is slow.", input },
+      async run() {
+        expect(await runtime.run({ task: "others", model: others })).toMatchObject({ toolCallCount: tokens.length })
+        return "number 123-45-6789"
+      },
+    }),
+  ]
+  const policy = { output: [{ block: { tool: "slow", pattern: "\\d{3}-\\d{2}-\\d{4}" }, reason: "A number." }] }
+  const model = scriptedModel([call("slow", { token: `ghp_${"z9Y8".repeat(9)}` }), "end"])
+  const runtime = createRuntime({ workspace: root, store: memoryStore(), model, tools, policy })
+  const { toolCalls } = await runtime.run({ task: "go" })
+  expect(toolCalls).toMatchObject([{ status: "error", result: "slow ran, but its output was withheld: A number." }])
+  await runtime.close()
+})
+
 test("an output that a rule blocks reaches neither the model nor the journal, also from a tool that fails", async () => {
   const speak = (name: string, run: () => string) =>
     defineTool({ name, description: name, input: { type: "object" }, effect: "none", run })
@@ -138,16 +162,47 @@ test("a policy that allows a tool at once leaves early starts and flushes as the
   expect([decisions, results[0]?.startsWith("ok")]).toEqual([[], true])
 })
 
-test("an invalid policy fails the run with every problem, before anything is recorded", async () => {
-  const runtime = createRuntime({
-    workspace: root,
-    store: memoryStore(),
-    model: scriptedModel([]),
-    policy: { rules: [{ deny: { tool: "Raed" } }, { allow: { tool: "Read", command: "x" } }] },
-  })
+test("an invalid policy is refused by createRuntime, with every problem", () => {
+  const create = (policy: Policy) => createRuntime({ store: memoryStore(), model: scriptedModel([]), policy })
+  const rules: PolicyRule[] = [{ deny: { tool: "Raed" } }, { allow: { tool: "Read", command: "x" } }]
+  const refusal = (pattern: RegExp) =>
+    expect.objectContaining({ code: "config_invalid", message: expect.stringMatching(pattern) })
+  expect(() => create({ rules })).toThrow(refusal(/rules\[0\].*Raed.*\n.*rules\[1\]/))
+  expect(() => create({ documents: [{ document: { rules }, source: "team rules" }] })).toThrow(refusal(/team rules/))
+  expect(() => create({ tiers: { Bsah: "high" } })).toThrow(refusal(/tiers\["Bsah"\] names an unknown tool/))
+  const output = [{ block: { tool: ["Read", "WebFtch"], pattern: "x" } }]
+  expect(() => create({ output })).toThrow(refusal(/output\[0\]\.block\.tool\[1\] names an unknown tool/))
+  // Safe: the attack is to ignore the types.
+  expect(() => create({ rules: [{ deny: { tol: "Read" } }] } as unknown as Policy)).toThrow(refusal(/unknown key/))
+})
+
+test("a policy whose pattern cannot be compiled fails the run before anything is recorded", async () => {
+  const policy: Policy = { rules: [{ deny: { tool: "Read", args: { "/path": "(" } } }] }
+  const runtime = createRuntime({ workspace: root, store: memoryStore(), model: scriptedModel([]), policy })
   const { status, error } = await runtime.run({ task: "go" })
   expect([status, error?.code]).toEqual(["failed", "config_invalid"])
   expect(error?.message).toContain("rules[0]")
-  expect(error?.message).toContain("rules[1]")
   expect(await runtime.runs()).toEqual([])
+})
+
+test("a tool that changes a file does not quote it in an error if the file may not be read", async () => {
+  const update = (path: string) => `*** Begin Patch\n*** Update File: ${path}\n@@\n-SENTINE\n+x\n*** End Patch`
+  const edits = ["secrets/key.txt", "innocent/key.txt"].flatMap((path) => [
+    ["Edit", { path, oldText: "SENTINE1", newText: "x" }] as const,
+    ["MultiEdit", { path, edits: [{ oldText: "SENTINE1", newText: "x" }] }] as const,
+    ["ApplyPatch", { patch: update(path) }] as const,
+    [
+      "ApplyPatch",
+      { patch: `*** Begin Patch\n*** Update File: ${path}\n*** Move to: out.txt\n*** End Patch` },
+    ] as const,
+  ])
+  const byName: PolicyRule[] = [{ deny: { tool: ["Read", "Write"], path: "secrets/**" } }]
+  const byWord: PolicyRule[] = [{ deny: { read: "secrets/**" } }]
+  for (const rules of [byName, byWord]) {
+    const { results } = await outcomes([...edits, ["Read", { path: "out.txt" }]], {
+      policy: { default: "allow", rules },
+    })
+    expect(results.join("\n")).not.toContain("SENTINEL")
+    expect(results.slice(0, -1).every((result) => /denied|hidden by the policy/.test(result))).toBe(true)
+  }
 })

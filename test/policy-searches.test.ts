@@ -7,7 +7,7 @@ import type { PolicyRule } from "../src/contract/policy.ts"
 import { nodeFiles } from "../src/hosts/node/files/files.ts"
 import { resolvePath } from "../src/hosts/node/policy/resolve-path.ts"
 import { nodeSearch } from "../src/hosts/node/search/ripgrep.ts"
-import { hidePaths } from "../src/policy/hide-paths.ts"
+import { restrictEnvironment } from "../src/policy/restrict-environment.ts"
 import { compileRules } from "../src/policy/rules/compile-rules.ts"
 import { createDispatcher, readTools } from "../src/tools/index.ts"
 import { policyCall } from "./support/policy-scene.ts"
@@ -42,13 +42,23 @@ async function callTool(tool: string, args: JsonObject, where: { cwd?: string; s
   const { cwd = root, search = false } = where
   const compiled = await compileRules([{ document: { default: "allow", rules }, source: "test" }], { resolvePath })
   const call = policyCall(tool, args, { workspace: root, cwd })
-  const { verdict } = await compiled.decide(call)
+  const { verdict, reasons } = await compiled.decide(call)
   if (verdict !== "allow") return "denied by a rule"
-  const hides = await compiled.hiddenFrom(call)
   const plain = { files: nodeFiles({ roots: [root] }), ...(search && { search: nodeSearch({ roots: [root] }) }) }
-  const env = hides === undefined ? plain : hidePaths(plain, hides, resolvePath)
+  const asked = reasons.flatMap((reason) => reason.rule ?? [])
+  const env = await restrictEnvironment(plain, compiled, call, { verdict, asked }, resolvePath)
   const { signal } = new AbortController()
-  const context = { signal, idempotencyKey: "", runId: "", callId: "", cwd, env, progress() {} }
+  const context = {
+    signal,
+    idempotencyKey: "",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "",
+    callId: "",
+    cwd,
+    env,
+    progress() {},
+  }
   return (await dispatcher.callTool(tool, args, context)).text
 }
 

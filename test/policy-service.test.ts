@@ -139,6 +139,31 @@ describe("verdicts", () => {
   })
 })
 
+test("POL-09 by default, 65,536 bytes of an output are sent, and not one more", async () => {
+  const bodies: JsonObject[] = []
+  const { url } = await server((request, response, body) => {
+    if (!isBefore(request)) bodies.push(JSON.parse(body) as JsonObject)
+    json(response, { decision: "allow" })
+  })
+  await client(url).runTool({ ...use, execute: () => "x".repeat(65_536) })
+  await client(url).runTool({ ...use, execute: () => "x".repeat(65_537) })
+  expect(bodies[0]).toMatchObject({ toolOutput: "x".repeat(65_536) })
+  expect(bodies[1]).toMatchObject({ truncated: { toolOutput: { bytes: 65_537, kept: 65_536 } } })
+})
+
+test("POL-08 by default, each request has 10 seconds", async () => {
+  const timeout = vi.spyOn(AbortSignal, "timeout")
+  onTestFinished(() => timeout.mockRestore())
+  const signals: unknown[] = []
+  const answer: typeof fetch = async (_, init) => {
+    signals.push(init?.signal)
+    return Response.json({ decision: "allow" })
+  }
+  await new PolicyClient({ baseUrl: "https://policy.example", apiKey: "k", fetch: answer }).preTool(use)
+  expect(timeout.mock.calls).toEqual([[10_000]])
+  expect(signals).toEqual([timeout.mock.results[0]?.value])
+})
+
 describe("credentials", () => {
   const tokens = (body: unknown) => (request: IncomingMessage, response: ServerResponse) => {
     if (request.url?.endsWith("oauth/token")) json(response, body)

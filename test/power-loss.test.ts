@@ -188,9 +188,6 @@ function summed(reports: readonly Report[]): string {
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
   "$form: after a power loss at any step, with any surviving data, every acknowledged record exists and the run finishes",
-  {
-    timeout: 300_000,
-  },
   async ({ form }) => {
     const steps = await stepsOf(form)
     const reports: Report[] = []
@@ -209,9 +206,6 @@ test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
 
 test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
   "$form: after repeated power losses during recovery, with any unsynced data lost, the run finishes",
-  {
-    timeout: 300_000,
-  },
   async ({ form }) => {
     const steps = await stepsOf(form)
     const reports: Report[] = []
@@ -285,14 +279,16 @@ const flaws: readonly { name: string; form: Form; flaw: () => Flaw }[] = [
   { name: "files that are there before they are durable", form: "create-only", flaw: earlyFiles },
 ]
 
-test.each(flaws)("control: $name are detected", { timeout: 120_000 }, async ({ name, form, flaw }) => {
+test.each(flaws)("control: $name are detected", async ({ name, form, flaw }) => {
   const steps = await stepsOf(form)
   const reports: Report[] = []
   for (let stop = 0; stop < steps; stop += 3)
     reports.push(await runThrough(newWorld(form, flaw()), [stop], () => false))
   const bad = reports.filter(({ violations }) => violations.length > 0)
   const lost = bad.filter(({ violations }) => violations.some((each) => each.includes("is lost")))
-  const twice = bad.filter(({ violations }) => violations.some((each) => /happened \d+ times/.test(each)))
+  // A run that begins again in a store without its id has other keys.
+  const repeated = /happened (\d+ times|and its intent is lost)/
+  const twice = bad.filter(({ violations }) => violations.some((each) => repeated.test(each)))
   console.log(`${name}: ${bad.length} of ${reports.length} runs broken, ${lost.length} lost, ${twice.length} repeated`)
   expect(lost.length).toBeGreaterThan(0)
   expect(twice.length).toBeGreaterThan(0)

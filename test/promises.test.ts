@@ -33,7 +33,7 @@ test("a missing proof is detected, and so is a skipped one", () => {
   const source = `
     test("it holds", () => {})
     test.each([1, 2])("it holds for %i", () => {})
-    describe.each(Object.entries({ a: [") ("] }))('%s is kept', { timeout: 1 }, () => {})
+    describe.each(Object.entries({ a: [") ("] }))('%s is kept', { timeout: 300_000 }, () => {})
     test(\`a template\`, () => {})
     test.skip("it is skipped", () => {})
     test.todo("it is to come")

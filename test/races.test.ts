@@ -4,14 +4,15 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { createRaceTrack, type RaceOptions, type RaceReport, type RaceTrack } from "./races/races.ts"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 const races = Number(process.env.LONGHAUL_RACES ?? 10)
-const timeout = 60_000 + races * 5_000
+const timeout = WATCHDOG_MS + races * 5_000
 
 let track: RaceTrack
 beforeAll(async () => {
   track = await createRaceTrack()
-}, 90_000)
+})
 afterAll(() => track?.close())
 
 const sum = (reports: readonly RaceReport[], what: Exclude<keyof RaceReport, "violations">) =>
@@ -38,7 +39,7 @@ const controls: readonly { name: string; options: Omit<RaceOptions, "seed"> }[] 
   { name: "a store whose create overwrites", options: { form: "create-only", broken: "overwrites" } },
 ]
 
-test.each(controls)("control: $name is detected", { timeout: 120_000 }, async ({ name, options }) => {
+test.each(controls)("control: $name is detected", async ({ name, options }) => {
   for (let seed = 1; seed <= 20; seed++) {
     const { violations } = await track.race({ ...options, seed })
     // Other failures could have other causes: only the harm of the violated guarantee counts as detected.

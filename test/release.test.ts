@@ -26,7 +26,7 @@ const liveRuns = Number(process.env.LONGHAUL_LIVE_RUNS ?? 30)
 let server: S3Server
 beforeAll(async () => {
   server = await startS3()
-}, 60_000)
+})
 afterEach(() => {
   for (const child of children) child.kill("SIGKILL")
   children.clear()
@@ -44,9 +44,7 @@ describe.each([
   { name: "create-only", store: () => createOnlyStore(freshFolder()) },
   { name: "S3", store: () => server.freshStore() },
 ])("on the $name store", ({ name, store }) => {
-  test("runs released in slices of every size, by alternating processes, have every effect once", {
-    timeout: 300_000,
-  }, async () => {
+  test("runs released in slices of every size, by alternating processes, have every effect once", async () => {
     const every: Slice[] = Array.from({ length: turns + 1 }, (_, index) => ({ turns: index + 1 }))
     const sizes = isWhole ? every : every.filter(({ turns: size = 0 }) => size <= 3 || size % 5 === 0 || size > turns)
     const counts = { slices: 0, effects: 0, lost: 0, doubled: 0 }
@@ -94,9 +92,7 @@ async function runInSlices(store: Store, slice: Slice) {
   return { result, effects, slices }
 }
 
-test("three processes that are restarted one after another finish all active runs and cancel none", {
-  timeout: 300_000,
-}, async () => {
+test("three processes that are restarted one after another finish all active runs and cancel none", async () => {
   const entryPoints = [fileURLToPath(new URL("release/worker.ts", import.meta.url))]
   const external = ["unpdf", "@vscode/ripgrep"]
   await build({ entryPoints, external, bundle: true, platform: "node", format: "esm", outfile: program })

@@ -9,6 +9,7 @@ import { LonghaulError } from "../src/index.ts"
 import { entryName, parseEntry } from "../src/journal/index-entries.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { hangingPay, INDEX, listByReading, PROJECTS, paged, runtimeOver, wait } from "./run-index/world.ts"
+import { until } from "./support/watchdog.ts"
 
 const ids = (runs: readonly RunSummary[]) => runs.map(({ runId }) => runId)
 
@@ -185,10 +186,6 @@ test("an ended run with a pending webhook delivery is found until the delivery s
   expect(await runtimeOver(store, { secrets, fetch }).deliverWebhooks()).toEqual([])
   expect([...journals]).toEqual([])
 })
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 test("runs of an older version, including runs with several nodes, are listed and read only once", async () => {
   const inner = memoryStore()

@@ -17,7 +17,7 @@ let decide: Parameters<typeof startS3Proxy>[1] = () => undefined
 beforeAll(async () => {
   server = await startS3()
   proxy = await startS3Proxy(server.endpoint, (exchange) => decide(exchange))
-}, 60_000)
+})
 afterAll(async () => {
   await proxy?.close()
   await server?.close()
@@ -63,7 +63,7 @@ async function historyOf(store: Store): Promise<readonly RunRecord[]> {
 const writeFaults: readonly S3Fault[] = ["refused-500", "refused-503", "refused-409", "lost", "silent", "late", "slow"]
 
 describe("a journal on a faulty store loses nothing and repeats nothing", () => {
-  test.each(writeFaults)("every third write fails with %s", { timeout: 60_000 }, async (fault) => {
+  test.each(writeFaults)("every third write fails with %s", async (fault) => {
     const { troubled, sound } = stores()
     await troubled.check?.()
     let writes = 0
@@ -78,7 +78,7 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
     expect((proxy.happened.get(fault) ?? 0) - before).toBeGreaterThan(2)
   })
 
-  test("failed reads, stale listings and failed lookups are retried", { timeout: 60_000 }, async () => {
+  test("failed reads, stale listings and failed lookups are retried", async () => {
     const { troubled, sound } = stores()
     const first = await flushNotes(troubled, 5)
     // The current listing is what later ones will return.
@@ -101,9 +101,7 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
     for (const fault of ["stale", ...faults] as const) expect(proxy.happened.get(fault)).toBeGreaterThan(0)
   })
 
-  test("a store that stays unreachable gives a typed error, and acknowledged records are kept", {
-    timeout: 60_000,
-  }, async () => {
+  test("a store that stays unreachable gives a typed error, and acknowledged records are kept", async () => {
     const { troubled, sound } = stores()
     await troubled.check?.()
     let writes = 0
@@ -118,9 +116,7 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
     expect(await historyOf(sound)).toEqual(acknowledged)
   })
 
-  test("a write that lands after its sender timed out counts once, however often it was sent", {
-    timeout: 60_000,
-  }, async () => {
+  test("a write that lands after its sender timed out counts once, however often it was sent", async () => {
     const { troubled, sound } = stores()
     await troubled.check?.()
     let writes = 0
@@ -137,7 +133,7 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
 describe("a multipart body", () => {
   const bytes = new Uint8Array(17 * 1024 * 1024).fill(7)
 
-  test("a multipart upload is completed once, even if the response is lost", { timeout: 60_000 }, async () => {
+  test("a multipart upload is completed once, even if the response is lost", async () => {
     const prefix = `faults-${made++}`
     const store = s3Store({ ...server.options, endpoint: proxy.endpoint, prefix, timeoutMs: 5000 })
     const asked: string[] = []
@@ -156,9 +152,7 @@ describe("a multipart body", () => {
     expect(Buffer.compare(Buffer.from((await store.folder("run").read("large")) ?? []), bytes)).toBe(0)
   })
 
-  test("a multipart upload that cannot finish is aborted, and the name keeps its content", {
-    timeout: 60_000,
-  }, async () => {
+  test("a multipart upload that cannot finish is aborted, and the name keeps its content", async () => {
     const prefix = `faults-${made++}`
     const store = s3Store({ ...server.options, endpoint: proxy.endpoint, prefix, timeoutMs: 5000 })
     await store.folder("run").replace("large", new Uint8Array([1]))
@@ -174,9 +168,7 @@ describe("a multipart body", () => {
   })
 })
 
-test("runs over a faulty store end normally or with a typed error, and no effect happens twice", {
-  timeout: 120_000,
-}, async () => {
+test("runs over a faulty store end normally or with a typed error, and no effect happens twice", async () => {
   const pick = random(7)
   const mix: readonly S3Fault[] = [
     "refused-500",

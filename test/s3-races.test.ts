@@ -9,6 +9,7 @@ import { type Bucket, createRaceTrack, type RaceReport, type RaceTrack } from ".
 import { type S3Fault, type S3Proxy, startS3Proxy } from "./support/s3-proxy.ts"
 import { type S3Server, startS3 } from "./support/s3-server.ts"
 import { random } from "./support/scene.ts"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 const races = process.env.LONGHAUL_RACES === undefined ? 2 : Number(process.env.LONGHAUL_RACES)
 
@@ -35,7 +36,7 @@ beforeAll(async () => {
     judged: server.options,
     settled: proxy.settled,
   }
-}, 120_000)
+})
 afterAll(async () => {
   track?.close()
   await proxy?.close()
@@ -43,7 +44,7 @@ afterAll(async () => {
 })
 
 test("processes that take one run in a bucket from each other, with lost and late writes, violate no guarantee", {
-  timeout: 60_000 + races * 30_000,
+  timeout: WATCHDOG_MS + races * 30_000,
 }, async () => {
   const reports: RaceReport[] = []
   for (let seed = 1; seed <= races; seed++) {
@@ -60,7 +61,7 @@ test("processes that take one run in a bucket from each other, with lost and lat
   for (const fault of ["lost", "late", "silent"] as const) expect(proxy.happened.get(fault)).toBeGreaterThan(0)
 })
 
-test("control: a bucket whose create overwrites is detected", { timeout: 240_000 }, async () => {
+test("control: a bucket whose create overwrites is detected", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const { violations } = await track.race({ form: bucket, broken: "overwrites", seed })
     const harm = violations.find((violation) => /is lost|happened twice/.test(violation))
@@ -71,9 +72,7 @@ test("control: a bucket whose create overwrites is detected", { timeout: 240_000
   expect.fail("20 races with a broken bucket and the checker saw nothing")
 })
 
-test("an owner that is paused and wakes after a takeover adds nothing and starts no effect", {
-  timeout: 60_000,
-}, async () => {
+test("an owner that is paused and wakes after a takeover adds nothing and starts no effect", async () => {
   const folder = mkdtempSync(join(tmpdir(), "longhaul-stopped-"))
   const effects = join(folder, "effects")
   const options = { ...server.options, prefix: "stopped" }

@@ -8,7 +8,7 @@ import { type S3Server, startS3 } from "./support/s3-server.ts"
 let server: S3Server
 beforeAll(async () => {
   server = await startS3()
-}, 60_000)
+})
 afterAll(() => server?.close())
 
 const tools = (["once", "none"] as const).map((effect) =>
@@ -28,40 +28,36 @@ function kindOf(input: string | URL | Request, init?: RequestInit): string {
   return `${init?.method} ${name}`
 }
 
-test.each(["once", "none"])(
-  "a turn with one tool of effect %s costs at most 3 requests",
-  { timeout: 60_000 },
-  async (name) => {
-    const kinds = new Map<string, number>()
-    const store = server.freshStore({
-      fetch: (input, init) => {
-        const kind = kindOf(input, init)
-        kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
-        return fetch(input, init)
-      },
-    })
-    await store.check?.()
-    const counted = async (turns: number) => {
-      kinds.clear()
-      const model = scriptedModel([...turnsWith(name, turns, 100), "That was all."])
-      expect(await createRuntime({ store, model, tools }).run({ task: "Work." })).toMatchObject({ status: "done" })
-      return new Map(kinds)
-    }
-    const short = await counted(1)
-    const long = await counted(11)
-    const perTurn = new Map(Array.from(long, ([kind, count]) => [kind, (count - (short.get(kind) ?? 0)) / 10]))
-    const total = [...perTurn.values()].reduce((sum, each) => sum + each, 0)
-    const told = (counts: Iterable<[string, number]>) =>
-      Array.from(counts, ([kind, count]) => `${count} ${kind}`).join(", ")
-    console.log(`requests per turn with one ${name} tool: ${told(perTurn)}; a whole run of 2 turns: ${told(short)}`)
-    // Besides these, the inbox is read every 5 seconds, and state.json written every 20.
-    expect(total).toBeLessThanOrEqual(3)
-    // On a busy machine the flushes of two turns can go together.
-    expect(total).toBeGreaterThan(0)
-  },
-)
+test.each(["once", "none"])("a turn with one tool of effect %s costs at most 3 requests", async (name) => {
+  const kinds = new Map<string, number>()
+  const store = server.freshStore({
+    fetch: (input, init) => {
+      const kind = kindOf(input, init)
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+      return fetch(input, init)
+    },
+  })
+  await store.check?.()
+  const counted = async (turns: number) => {
+    kinds.clear()
+    const model = scriptedModel([...turnsWith(name, turns, 100), "That was all."])
+    expect(await createRuntime({ store, model, tools }).run({ task: "Work." })).toMatchObject({ status: "done" })
+    return new Map(kinds)
+  }
+  const short = await counted(1)
+  const long = await counted(11)
+  const perTurn = new Map(Array.from(long, ([kind, count]) => [kind, (count - (short.get(kind) ?? 0)) / 10]))
+  const total = [...perTurn.values()].reduce((sum, each) => sum + each, 0)
+  const told = (counts: Iterable<[string, number]>) =>
+    Array.from(counts, ([kind, count]) => `${count} ${kind}`).join(", ")
+  console.log(`requests per turn with one ${name} tool: ${told(perTurn)}; a whole run of 2 turns: ${told(short)}`)
+  // Besides these, the inbox is read every 5 seconds, and state.json written every 20.
+  expect(total).toBeLessThanOrEqual(3)
+  // On a busy machine the flushes of two turns can go together.
+  expect(total).toBeGreaterThan(0)
+})
 
-test("a page of runs costs two requests for each, and two for the names of all", { timeout: 120_000 }, async () => {
+test("a page of runs costs two requests for each, and two for the names of all", async () => {
   const prefix = "many-runs"
   const [RUNS, PAGE] = [40, 10]
   const before = createRuntime({
@@ -142,9 +138,7 @@ const QUIET_MS = 25
 const turns = Number(process.env.LONGHAUL_LONG_RUN ?? 120)
 const roundTrips = turns / 8
 
-test(`a run of ${turns} turns is resumed within ${roundTrips} sequential round trips`, {
-  timeout: 180_000,
-}, async () => {
+test(`a run of ${turns} turns is resumed within ${roundTrips} sequential round trips`, async () => {
   const prefix = "long-run"
   const breaks = { fail: new LonghaulError("auth", "The key was revoked.") }
   const before = createRuntime({

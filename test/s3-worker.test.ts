@@ -9,7 +9,7 @@ let server: S3Server
 let worker: Miniflare | undefined
 beforeAll(async () => {
   server = await startS3()
-}, 60_000)
+})
 afterAll(async () => {
   await worker?.dispose()
   await server?.close()
@@ -31,7 +31,7 @@ const source = `
     },
   }`
 
-test("s3Store passes the store cases inside workerd, over its own fetch", { timeout: 90_000 }, async () => {
+test("s3Store passes the store cases inside workerd, over its own fetch", async () => {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: fileURLToPath(new URL(".", import.meta.url)) },
     bundle: true,

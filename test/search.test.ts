@@ -20,7 +20,17 @@ const dispatcher = createDispatcher([grepTool(), globTool()], { maxOutputBytes: 
 
 async function call(name: string, args: JsonObject, cwd: string, env: Environment): Promise<string> {
   const { signal } = new AbortController()
-  const context = { signal, idempotencyKey: "", runId: "", callId: "", cwd, env, progress() {} }
+  const context = {
+    signal,
+    idempotencyKey: "",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "",
+    callId: "",
+    cwd,
+    env,
+    progress() {},
+  }
   return (await dispatcher.callTool(name, args, context)).text
 }
 
@@ -89,7 +99,7 @@ describe.each(huge ? [11] : [1, 2])("a generated tree (seed %i)", (seed) => {
   beforeAll(() => {
     plantTree(root, seed, size)
     Object.assign(asked, engines(root))
-  }, 120_000)
+  })
 
   test.each(questions)(
     "TOOL-12 ripgrep and the built-in search find the same: %s",

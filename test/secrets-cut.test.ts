@@ -26,7 +26,17 @@ const longValue = `long-value-0a1b${"-and-more".repeat(200)}`
 const { text: redact, cut } = createRedactor({ PLAIN: value, LONG: longValue })
 
 async function outputOf(tool: Tool, args: JsonObject, env: Environment): Promise<string> {
-  const context = { idempotencyKey: "k", runId: "r", callId: "1.0", cwd: "/", env, progress() {}, redact: cut }
+  const context = {
+    idempotencyKey: "k",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "r",
+    callId: "1.0",
+    cwd: "/",
+    env,
+    progress() {},
+    redact: cut,
+  }
   const { signal } = new AbortController()
   return (await createDispatcher([tool], { redact }).callTool(tool.name, args, { ...context, signal })).text
 }

@@ -173,7 +173,7 @@ describe.each(setUps)("%s", (name, protocol, create) => {
   const others: readonly [string, Sentinel, (value: string) => Omit<Given, "fetch">][] = [
     [
       "a custom header",
-      known("h", "custom-header-value-1"),
+      known("h", "custom-h3ad3r-k3y9x7q2"),
       (value) => ({ key: "key-1", headers: { "x-tenant": value } }),
     ],
     ["a cookie", known("c", "session=cookie-value-2"), (value) => ({ key: "key-1", headers: { cookie: value } })],

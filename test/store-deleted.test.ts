@@ -42,7 +42,6 @@ describe.each([
   // Side by side: where files are only created, all that takes time is the wait between attempts.
   test.concurrent.each(losses)(
     "a run during which $name fails as storage and acknowledges nothing more",
-    { timeout: 20_000 },
     async ({ happen }) => {
       const root = join(scratch, `${make.name}-${made++}`)
       const store = make(root)

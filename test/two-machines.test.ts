@@ -21,7 +21,7 @@ const runtimes: Runtime[] = []
 let server: S3Server
 beforeAll(async () => {
   server = await startS3()
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all(runtimes.map((runtime) => runtime.close()))
   await server?.close()

@@ -12,13 +12,14 @@ import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { deliver } from "../src/webhooks/deliver.ts"
 import { verifyWebhook } from "../src/webhooks/index.ts"
-import { type Answer, type Receiver, startReceiver, until } from "./webhooks/receiver.ts"
+import { until } from "./support/watchdog.ts"
+import { type Answer, type Receiver, startReceiver } from "./webhooks/receiver.ts"
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" })
 const callsPay = { parts: [{ toolCall: { name: "pay", args: { euros: 5 } } }] }
 const asksFirst: RuntimeConfig = {
-  hooks: { gateBeforeTool: ({ name }) => (name === "pay" ? { allow: false, reason: "Ask." } : { allow: true }) },
+  hooks: { gateBeforeTool: (name) => (name === "pay" ? { allow: false, reason: "Ask." } : { allow: true }) },
 }
 const wait = defineTool({
   name: "wait",

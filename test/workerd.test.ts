@@ -36,7 +36,7 @@ beforeAll(async () => {
   script = bundle.outputFiles[0]?.text ?? ""
   server = await serve(simulator.fetch)
   scene = await serveScene()
-}, 60_000)
+})
 
 afterAll(async () => {
   await worker?.dispose()
@@ -51,9 +51,7 @@ test("EDG-01 the portable entries bundle for a worker without any node: import",
   expect(script).not.toMatch(/\b(?:import|require)\s*\(?\s*["'][^."'$]/)
 })
 
-test("a run with a tool completes inside workerd, over its own fetch, without Node compatibility", {
-  timeout: 90_000,
-}, async () => {
+test("a run with a tool completes inside workerd, over its own fetch, without Node compatibility", async () => {
   worker = new Miniflare({ modules: true, script, compatibilityDate: "2026-01-01", cf: false })
   const response = await worker.dispatchFetch("http://worker/", {
     method: "POST",

@@ -23,7 +23,7 @@ const Receipt = z.object({ invoice: z.string(), usd: z.number(), paidAt: z.iso.d
 type Receipt = z.infer<typeof Receipt>
 
 const hooks: Hooks = {
-  gateBeforeTool: ({ name }) =>
+  gateBeforeTool: (name) =>
     name === "pay_invoice" ? { allow: false, reason: "Payments need an approval." } : { allow: true },
 }
 const store = fsStore(mkdtempSync(join(tmpdir(), "invoices-")))

@@ -2,6 +2,7 @@ import { basename, relative } from "node:path"
 import { parseArgs } from "node:util"
 import { LonghaulError } from "../contract/error.ts"
 import { closest } from "../lib/closest.ts"
+import { isId } from "../lib/id.ts"
 import { shellWord } from "./format.ts"
 import type { Output } from "./output.ts"
 
@@ -56,7 +57,26 @@ export const storeOption = {
     value: "<dir>",
     help: "Store that holds the runs. Default: $LONGHAUL_STORE, else the state folder.",
   },
+  "workspace-id": {
+    type: "string",
+    value: "<id>",
+    help: "Tenant within the store. Default: default. See the command workspaces.",
+  },
 } as const satisfies OptionTable
+
+/** As given on the command line. */
+export interface StoreChoice {
+  readonly store?: string
+  readonly "workspace-id"?: string
+}
+
+export function workspaceIdOf({ "workspace-id": given = "default" }: StoreChoice): string {
+  if (isId(given)) return given
+  throw new UsageError(
+    `Invalid value for --workspace-id: ${JSON.stringify(given)}.`,
+    'Use 1 to 64 letters, digits, "_" and "-", starting with a letter or digit.',
+  )
+}
 
 /** Accepted by every command about one run. */
 export const nodeOption = {

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine, until } from "../../test/support/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
+import { until } from "../../test/support/watchdog.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { SimulatorOptions } from "../testing/index.ts"
 

@@ -9,6 +9,7 @@ export const commands: CommandTable = {
   reject: { summary: "Deny the pending call of a paused run.", load: () => import("./commands/reject.ts") },
   cancel: { summary: "Cancel a run in any process.", load: () => import("./commands/cancel.ts") },
   runs: { summary: "List runs, newest first.", load: () => import("./commands/runs.ts") },
+  workspaces: { summary: "List the workspaces of a store.", load: () => import("./commands/workspaces.ts") },
   show: { summary: "Show one run step by step from its journal.", load: () => import("./commands/show.ts") },
   logs: { summary: "Print or follow the records of a run.", load: () => import("./commands/logs.ts") },
   fork: { summary: "Copy the beginning of a run to continue from there.", load: () => import("./commands/fork.ts") },

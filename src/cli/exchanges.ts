@@ -9,13 +9,13 @@ export interface ConversationSummary extends Omit<RunSummary, "continues"> {
 
 /** The nodes that a command applies to: the named one, else all exchanges in order. */
 export async function exchangesOf(
-  { store, runtime }: OpenStore,
+  { store, workspaceId, runtime }: OpenStore,
   runId: string,
   node: string | undefined,
 ): Promise<readonly [string, ...string[]]> {
   if (node !== undefined) return [node]
   const { exchangesFrom } = await import("../runtime/conversation.ts")
-  const [first, ...later] = await exchangesFrom({ store }, { workspaceId: "default", runId, nodeId: "main" })
+  const [first, ...later] = await exchangesFrom({ store }, { workspaceId, runId, nodeId: "main" })
   // An exchange that died before its first record left a name and nothing else.
   for (let last = later.at(-1); last !== undefined; last = later.at(-1)) {
     if ((await runtime.status(runId, last)).status !== "not_found") break
@@ -91,11 +91,14 @@ interface Grouped {
 
 function summaryOf({ first, last, exchanges }: Grouped): ConversationSummary {
   return {
+    workspaceId: first.workspaceId,
     runId: first.runId,
     nodeId: first.nodeId,
     status: last.status,
     ...(last.lost && { lost: last.lost }),
+    ...(last.damaged && { damaged: last.damaged }),
     task: first.task,
+    ...(first.metadata && { metadata: first.metadata }),
     turns: exchanges.reduce((sum, { turns }) => sum + turns, 0),
     startedAt: first.startedAt,
     updatedAt: last.updatedAt,

@@ -93,17 +93,21 @@ export function modelLabel(model: string | null | undefined): string {
   return /^offline(:|$)/.test(model) ? "offline model: rules, not an LLM" : visible(model)
 }
 
-/** The label of a run's status. `lost`: recorded as running, but its process is dead. */
-export function statusWord({ status, lost }: Shown): RunState["status"] | "lost" {
+/** The label of a run's status. `lost`: recorded as running, but its process is dead. `damaged`: its journal cannot be read. */
+export function statusWord({ status, lost, damaged }: Shown): StatusWord {
+  if (damaged) return "damaged"
   return lost ? "lost" : status
 }
+
+type StatusWord = RunState["status"] | "lost" | "damaged"
 
 interface Shown {
   readonly status: RunState["status"]
   readonly lost?: true
+  readonly damaged?: true
 }
 
-export function statusLabel(status: RunState["status"] | "lost", colours: Colours): string {
+export function statusLabel(status: StatusWord, colours: Colours): string {
   const colour = {
     done: colours.green,
     failed: colours.red,
@@ -112,6 +116,7 @@ export function statusLabel(status: RunState["status"] | "lost", colours: Colour
     queued: colours.cyan,
     running: colours.cyan,
     lost: colours.red,
+    damaged: colours.red,
     not_found: colours.red,
   }
   return colour[status](status)

@@ -19,7 +19,7 @@ describe("init in an empty folder", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
     expect(stdout).toMatch(/^wrote +longhaul\.config\.json\nwrote +longhaul-example\.mjs\nnext .* run "/)
 
-    const run = await longhaul(["run", "Read tide.txt"])
+    const run = await longhaul(["run", "--model", "offline", "Read tide.txt"])
     expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" })
     expect(run.stdout).toContain("High water is at 04:17.")
 

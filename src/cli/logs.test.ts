@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { commandLine, until } from "../../test/support/command-line.ts"
+import { commandLine } from "../../test/support/command-line.ts"
+import { until } from "../../test/support/watchdog.ts"
 import type { RunRecord } from "../contract/event.ts"
 
 const { place, start, longhaul, simulate } = commandLine()

@@ -39,6 +39,22 @@ test("policy check lists the rules and says what permissions for interpreters an
   })
 })
 
+test("policy check says which tools a refusal by tool name leaves open", async () => {
+  await write("team.yaml", "default: ask\nrules:\n  - deny: { tool: [Read, Write], path: secrets/** }\n")
+  const { stdout } = await longhaul(["policy", "check", "team.yaml"])
+  expect(stdout).toContain("What these refusals leave open:")
+  expect(stdout).toContain(
+    "rules[0] of team.yaml leaves these paths open to Edit, MultiEdit, ApplyPatch, NotebookEdit, Bash",
+  )
+  expect(stdout).toContain("use `path` instead of `tool` and `path`.")
+  await write("team.yaml", "default: ask\nrules:\n  - deny: { path: secrets/** }\n")
+  const checked = (await longhaul(["policy", "check", "team.yaml"])).stdout
+  expect(checked).not.toContain("leave open")
+  expect(checked).toContain("What these refusals cannot keep from commands:")
+  expect(checked).toContain("`npm test` can use these paths")
+  expect(checked).toContain("earlier versions in git (`git show HEAD:…`)")
+})
+
 test("policy check reports every problem with its place and exits with 1", async () => {
   await write("team.yaml", "rules:\n  - denny: { tool: Bash }\n  - deny: { tool: Deploy }\n")
   const { code, stderr } = await longhaul(["policy", "check", "team.yaml"])

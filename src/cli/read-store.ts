@@ -1,7 +1,8 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Runtime } from "../contract/runtime.ts"
 import type { Store } from "../contract/store.ts"
-import { invocation } from "./arguments.ts"
+import { isId } from "../lib/id.ts"
+import { invocation, type StoreChoice, workspaceIdOf } from "./arguments.ts"
 import { type ConfigChoice, readConfig } from "./config/file.ts"
 import { isOwnFolder } from "./config/settings.ts"
 import { storeAt } from "./config/store-choice.ts"
@@ -12,6 +13,7 @@ import { chooseStore } from "./run-settings.ts"
 /** Reads stored runs. Without tools, so that it can be used from any folder. */
 export interface OpenStore {
   readonly store: Store
+  readonly workspaceId: string
   /** Set if only a config file names the store, which is outside the user's state folder. */
   readonly namedBy?: string
   readonly runtime: Runtime
@@ -19,17 +21,18 @@ export interface OpenStore {
 
 /** The named store, or the one that runs from here are kept in. */
 export async function openStore(
-  choice: ConfigChoice & { readonly store?: string },
+  choice: ConfigChoice & StoreChoice,
   { complain }: Pick<Output, "complain">,
 ): Promise<OpenStore> {
-  const file = choice.store === undefined ? await readConfig(choice, complain) : undefined
+  const workspaceId = workspaceIdOf(choice)
+  const file = choice.store === undefined ? await readConfig(choice, complain, { planted: "ignore" }) : undefined
   const { defaultStoreRoot } = await import("../hosts/node/store/state-folder.ts")
   const { storeRuntime } = await import("../hosts/node/store/store-runtime.ts")
   const chosen = chooseStore(choice.store, file)
   const store = await storeAt(chosen ?? defaultStoreRoot())
   const isFromFile = choice.store === undefined && chosen !== undefined && chosen === file?.settings.store
   const isForeign = isFromFile && !isOwnFolder(chosen)
-  return { store, runtime: storeRuntime(store), ...(isForeign && { namedBy: file.path }) }
+  return { store, workspaceId, runtime: storeRuntime(store, workspaceId), ...(isForeign && { namedBy: file.path }) }
 }
 
 /**
@@ -44,11 +47,12 @@ export function requireNamedStore(command: string, { store, namedBy }: OpenStore
 }
 
 /** The run with this id, or the only one whose id starts with it. */
-export async function findRunId({ store }: OpenStore, given: string): Promise<string> {
+export async function findRunId({ store, workspaceId }: OpenStore, given: string): Promise<string> {
   const { projectsPath } = await import("../journal/paths.ts")
-  const ids = await store.list(projectsPath("default"))
+  const ids = await store.list(projectsPath(workspaceId))
   if (ids.includes(given)) return given
-  const matching = ids.filter((id) => id.startsWith(given))
+  // Marks of takes are beside the folders of runs.
+  const matching = ids.filter((id) => id.startsWith(given) && isId(id))
   const [only, another] = matching
   if (only !== undefined && another === undefined) return only
   if (only === undefined) throw runNotFound(given, store.location)
@@ -59,6 +63,6 @@ export async function findRunId({ store }: OpenStore, given: string): Promise<st
 
 export function runNotFound(runId: string, location: string): LonghaulError {
   return new LonghaulError("not_found", `Run ${JSON.stringify(runId)} was not found in ${location}.`, {
-    fix: `List the runs with: ${invocation()} runs. If they are stored elsewhere, add --store.`,
+    fix: `List the runs with: ${invocation()} runs. If they are stored elsewhere, add --store or --workspace-id.`,
   })
 }

@@ -13,7 +13,10 @@ export interface Repeated {
 
 /** As given on the command line. */
 export type Given = {
-  readonly [Name in (typeof unrecorded)[number] | (typeof sinceResumed)[number] | "policy"]?: string | boolean
+  readonly [Name in (typeof unrecorded)[number] | (typeof sinceResumed)[number] | "policy" | "workspace-id"]?:
+    | string
+    | boolean
+    | undefined
 }
 
 /**
@@ -25,7 +28,7 @@ export function repeatedOptions(
   store?: string,
   { isResumed = false }: { readonly isResumed?: boolean } = {},
 ): Repeated {
-  const at = optionText("store", store)
+  const at = optionText("store", store) + optionText("workspace-id", given["workspace-id"])
   const policy =
     typeof given.policy === "string" && (isResumed || !isRecalledPolicy(given.policy)) ? given.policy : undefined
   const names = isResumed ? [...unrecorded, ...sinceResumed] : unrecorded

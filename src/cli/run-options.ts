@@ -10,6 +10,7 @@ import { isJsonObject } from "../lib/json.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { numberOption, type OptionTable, UsageError } from "./arguments.ts"
 import { reasonOf } from "./format.ts"
+import { checkWithheld } from "./vendor-tools.ts"
 
 const efforts = ["minimal", "low", "medium", "high", "max"] as const satisfies readonly Effort[]
 const outputModes = ["strict", "forward"] as const
@@ -77,6 +78,7 @@ export const inputOptions = {
 
 /** As given on the command line. */
 export interface InputChoice {
+  readonly backend?: string
   readonly "max-cost"?: string
   readonly "max-tokens"?: string
   readonly "max-output"?: string
@@ -117,6 +119,10 @@ export async function chosenInput(
   }
   const allowedTools = toolsOption("tools", choice.tools, toolNames)
   const disabledTools = toolsOption("no-tools", choice["no-tools"], toolNames)
+  await checkWithheld(choice.backend, {
+    ...(allowedTools && { allowedTools }),
+    ...(disabledTools && { disabledTools }),
+  })
   return {
     limits: limitsOf(choice),
     ...modelSettings({ temperature, maxOutputTokens, effort }),

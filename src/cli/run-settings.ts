@@ -10,16 +10,17 @@ import type { Runtime } from "../contract/runtime.ts"
 import type { Variables } from "../hosts/node/model-names.ts"
 import { modelSettings } from "../lib/model-settings.ts"
 import { checkAsked, type Guard, type GuardChoice, policyOf } from "./approval/gate.ts"
-import { numberOption, numberSetting, UsageError } from "./arguments.ts"
+import { numberOption, numberSetting, type StoreChoice, UsageError, workspaceIdOf } from "./arguments.ts"
 import type { ConfigFile } from "./config/file.ts"
 import { isBucket, storeAt } from "./config/store-choice.ts"
 import { chosenExtensions, type ExtensionChoice } from "./run-extensions.ts"
+import { checkWithheld, ownTools } from "./vendor-tools.ts"
 
 /**
  * As given on the command line. Options take precedence over the environment, which takes precedence over the config
  * file.
  */
-export interface RunChoice extends ExtensionChoice {
+export interface RunChoice extends ExtensionChoice, StoreChoice {
   readonly workspace?: string
   readonly model?: string
   readonly backend?: string
@@ -27,7 +28,6 @@ export interface RunChoice extends ExtensionChoice {
   readonly "mcp-config"?: string
   readonly "max-turns"?: string
   readonly timeout?: string
-  readonly store?: string
   readonly "read-only"?: boolean
 }
 
@@ -58,34 +58,36 @@ export async function openRuntime(
 ): Promise<OpenRuntime> {
   const { createRuntime, defaultStoreRoot, nodeFiles } = await import("../hosts/node/index.ts")
   const { askUserTool, bashTool, fileTools } = await import("../tools/index.ts")
-  const { disabledTools = [], tools: ownTools = [], ...settings } = file?.settings ?? {}
+  const { disabledTools = [], tools: given = [], ...settings } = file?.settings ?? {}
   const workspace = resolve(choice.workspace ?? settings.workspace ?? ".")
   const store = chooseStore(choice.store, file)
   const { backend } = choice
   const model = hasOwnModels(backend) ? choice.model : (await chooseModel(choice.model, file)).model
   const isReadOnly = choice["read-only"] ?? false
-  const tools = [
-    ...fileTools(),
-    ...(questions ? [askUserTool()] : []),
-    ...(guard.bash ? [bashTool()] : []),
-    ...ownTools,
-  ]
+  const tools = [...fileTools(), ...(questions ? [askUserTool()] : []), ...(guard.bash ? [bashTool()] : []), ...given]
   const isReadBy = { readsOnly: isReadOnly, hasOwnFiles: hasOwnModels(backend) }
   const added = await chosenExtensions(choice, settings, workspace, isReadBy)
-  const toolNames = [...tools.map(({ name }) => name), ...added.toolNames]
+  const own = await ownTools(backend)
+  const toolNames = [...new Set([...[...tools, ...own].map(({ name }) => name), ...added.toolNames])]
   checkAsked(choice.ask, toolNames)
-  const changing = tools.filter(({ effect }) => effect !== "none").map(({ name }) => name)
-  const { allowedTools, unknownPrice, hooks, observers, resolvePricing } = settings
+  const changing = [...tools, ...own].filter(({ effect }) => effect !== "none").map(({ name }) => name)
+  const { allowedTools: configured, unknownPrice, hooks, observers, resolvePricing } = settings
   try {
-    checkAllowed(allowedTools, toolNames)
+    checkAllowed(configured, toolNames)
+    // A list of what is allowed also covers tools of a vendor that are not declared.
+    const unchanging = [...toolNames.filter((name) => !changing.includes(name)), "FetchData"]
+    const allowedTools = isReadOnly && own.length > 0 ? (configured ?? unchanging) : configured
+    const withheld = [...disabledTools, ...(isReadOnly ? changing : [])]
+    await checkWithheld(backend, { ...(allowedTools && { allowedTools }), disabledTools: withheld })
     const runtime = createRuntime({
       workspace,
+      workspaceId: workspaceIdOf(choice),
       ...(model !== undefined && { model }),
       ...(backend !== undefined && { backend }),
       tools,
       ...(added.extensions.length > 0 && { extensions: added.extensions }),
       sandbox: guard.sandbox,
-      disabledTools: [...disabledTools, ...(isReadOnly ? changing : [])],
+      disabledTools: withheld,
       ...(store !== undefined && { store: await storeAt(store) }),
       ...(choice["mcp-config"] !== undefined && { mcpServers: await serversOf(choice["mcp-config"], isReadOnly) }),
       ...(allowedTools && { allowedTools }),
@@ -172,12 +174,19 @@ export function chooseStore(
   return isBucket(named) ? named : undefined
 }
 
+interface ChosenModel {
+  readonly model: string
+  readonly reason: string
+  /** Set if nothing chose a model. */
+  readonly isFallback?: true
+}
+
 /** The model and the reason it was chosen. */
 export async function chooseModel(
   option: string | undefined,
   file: ConfigFile | undefined,
   variables: Variables = process.env,
-): Promise<{ readonly model: string; readonly reason: string }> {
+): Promise<ChosenModel> {
   if (option !== undefined) return { model: option, reason: "--model" }
   if (variables.LONGHAUL_MODEL) return { model: variables.LONGHAUL_MODEL, reason: "LONGHAUL_MODEL is set" }
   if (file?.settings.model !== undefined) return { model: file.settings.model, reason: `model in ${file.path}` }
@@ -188,7 +197,23 @@ export async function chooseModel(
   )
   const key = provider && keyNameOf(provider, variables)
   if (model !== undefined) return { model, reason: `${key} is set` }
-  return { model: "offline", reason: key === undefined ? "no key is set" : `${key} alone does not select a model` }
+  const reason = key === undefined ? "no key is set" : `${key} alone does not select a model`
+  return { model: "offline", reason, isFallback: true }
+}
+
+/** A script must not take the answers of built-in rules for those of a model. */
+export async function requireModel(
+  choice: Pick<RunChoice, "model" | "backend">,
+  file: ConfigFile | undefined,
+): Promise<void> {
+  if (hasOwnModels(choice.backend)) return
+  const { reason, isFallback } = await chooseModel(choice.model, file)
+  if (!isFallback || [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)) return
+  const { noModelFix } = await import("../hosts/node/model-names.ts")
+  throw new UsageError(
+    `There is no model: ${reason}.`,
+    `${noModelFix()} For built-in rules without a model: --model offline.`,
+  )
 }
 
 function limitsOf(choice: RunChoice, file: ConfigFile | undefined, variables = process.env): Partial<Limits> {

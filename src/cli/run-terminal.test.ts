@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine, takenForTerminal, until } from "../../test/support/command-line.ts"
+import { commandLine, takenForTerminal } from "../../test/support/command-line.ts"
+import { until } from "../../test/support/watchdog.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { RunState } from "../contract/runtime.ts"
 

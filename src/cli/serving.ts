@@ -1,8 +1,11 @@
 import { LonghaulError } from "../contract/error.ts"
-import type { Served } from "../hosts/node/http/serve.ts"
 
 /** Reports an address that cannot be used. */
-export async function listening(host: string, port: number, listen: () => Promise<Served>): Promise<Served> {
+export async function listening<Listening>(
+  host: string,
+  port: number,
+  listen: () => Promise<Listening>,
+): Promise<Listening> {
   try {
     return await listen()
   } catch (cause) {

@@ -10,12 +10,16 @@ export interface BackendEnv {
   readonly deadlines: Deadlines
   /** Starts a program. Rejects with `backend_missing` if there is none. Absent: this host has no processes. */
   spawn?(program: ProgramSpec): Promise<LineChannel>
+  /** Ends the programs that dead processes have left on this machine. */
+  sweep?(): Promise<void>
   /** Serves tools and decisions to a program on this machine. Absent: this host has no sockets. */
   loopback?(service: LoopbackService): Promise<Loopback>
   /** A variable of the host, or of its secrets. Only what a backend names is passed on. */
   variable?(name: string): string | undefined
   /** Whether there is a file or a folder at an absolute path. Absent: this host has no files. */
   exists?(path: string): Promise<boolean>
+  /** An absolute path without symbolic links. Absent: this host has no files. */
+  realPath?(path: string): Promise<string>
   /** Tokens of logins, which outlive the process. Absent: this host keeps none. */
   readonly tokens?: TokenStore
   /** A private folder that outlives the process, for a vendor's state. Created on first use. */
@@ -29,6 +33,8 @@ export interface TokenStore {
   read(key: string): Promise<string | undefined>
   write(key: string, value: string): Promise<void>
   delete(key: string): Promise<void>
+  /** Runs the work while no other process that shares the store runs one for the same key. */
+  exclusively<Value>(key: string, work: () => Promise<Value>): Promise<Value>
 }
 
 /** Times in milliseconds. */

@@ -58,6 +58,8 @@ export interface OpenRequest {
   readonly system?: string
   /** The runtime's tools. A call of one is passed to `callTool`. */
   readonly tools: readonly ToolSpec[]
+  /** Own tools of the backend that the run may not use. It starts without them if it can; `authorize` refuses them anyway. */
+  readonly withoutTools: readonly string[]
   /** The caller's MCP servers, which the backend itself connects to. Their calls are its own: it asks `authorize`. */
   readonly mcpServers: McpServers
   readonly settings: ModelSettings

@@ -1,6 +1,6 @@
 import type { Failure } from "./error.ts"
 import type { ResumeBy } from "./session.ts"
-import type { Effect, Risk } from "./tool.ts"
+import type { Effect, Risk, UsesOf } from "./tool.ts"
 
 /** What a backend can do, declared without touching the machine. */
 export interface Capabilities {
@@ -19,14 +19,20 @@ export interface Capabilities {
   readonly steer: "turn" | "next"
   /** `vendor`: the vendor enforces an output schema. `text`: the model is told, and its text is validated. */
   readonly structured: "vendor" | "text"
-  /** When usage is known. */
+  /** When usage is known: with `end` or `none`, tokens and dollars cannot be limited. */
   readonly metering: "call" | "turn" | "end" | "none"
+  /** It repeats failed requests to its model itself. Absent: the runtime repeats the turn. */
+  readonly retries?: true
+  /** What it reports of its own work, if the runtime does not do it. Results say null about what is missing here. */
+  readonly tells?: readonly Told[]
   /** It reports dollars. False: the runtime computes them from its price table. */
   readonly reportsCost: boolean
   /** It connects to MCP servers itself. Absent: the runtime does, and offers their tools to it. */
   readonly mcpServers?: "own"
   /** The tools that it runs itself. */
   readonly ownTools: readonly OwnTool[]
+  /** It can start without some of them. Absent: `authorize` alone keeps a run from using them. */
+  readonly removesTools?: true
   /** How far the policy reaches, tool by tool. The first entry that matches a name applies. */
   readonly enforcement: readonly ToolEnforcement[]
   /** Works without processes, for example in a worker. Others are watched for signs of life. */
@@ -39,6 +45,9 @@ export interface Capabilities {
   readonly latencyMs: number
   readonly coldStartMs: number
 }
+
+/** `subagents`: that it starts some. `compaction`: that it shortens its conversation. */
+export type Told = "subagents" | "compaction"
 
 /** Features that a caller can require. */
 export type Feature =
@@ -60,6 +69,8 @@ export interface OwnTool {
   readonly name: string
   /** As the vendor calls it. */
   readonly nativeName: string
+  /** What its calls use. Absent: as the runtime's tool of that name. */
+  readonly uses?: UsesOf
   readonly effect: Effect
   readonly risk: Risk
 }

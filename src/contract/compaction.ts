@@ -1,6 +1,6 @@
 import type { Json } from "./json.ts"
 import type { Message } from "./message.ts"
-import type { Model } from "./provider.ts"
+import type { Model, RecordedModel } from "./provider.ts"
 import type { Usage } from "./result.ts"
 
 /** How a conversation is kept within the model's context. */
@@ -51,8 +51,7 @@ export type StoredResult =
   | { readonly path: string }
 
 /** The settings of a run in its journal: without values that cannot be stored. */
-export interface RecordedCompaction extends Omit<CompactionSettings, "model" | "offload"> {
-  readonly model?: string
+export interface RecordedCompaction extends Omit<CompactionSettings, "model" | "offload">, RecordedModel {
   readonly offload?: boolean | Omit<OffloadSettings, "summarizer">
 }
 
@@ -75,12 +74,16 @@ export interface Compaction {
   readonly durationMs?: number
 }
 
-/** Results of the run's own turns that were shortened. */
+/** What was shortened of the run's own turns: results, long arguments of calls, and messages of agents. */
 export interface CutResults {
   /** By `callId`: the number of characters that stay, half from each end. 0: only the note. */
   readonly keep: Readonly<Record<string, number>>
   /** In the place of what is missing; `{callId}` stands for the id of the call. */
   readonly note: string
+  /** By `callId`: the number of characters that stay of each text in the arguments. */
+  readonly args?: Readonly<Record<string, number>>
+  /** Messages of agents, by their place from the end of the conversation, the last one being 1: the characters that stay. */
+  readonly messages?: Readonly<Record<string, number>>
 }
 
 /** Replaces the beginning of a conversation. */
@@ -111,6 +114,8 @@ export interface ContextSetup extends Pick<CompactionSettings, "keep" | "instruc
   readonly said: readonly Said[]
   /** The last request whose size is known. */
   readonly measured?: MeasuredContext
+  /** The longest request that the model has accepted: its window is not smaller. */
+  readonly accepted?: number
   /** The last compactions with this model, oldest first. */
   readonly recent: readonly PastCompaction[]
   /** True: the host asked for a compaction that was not made yet. */

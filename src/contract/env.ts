@@ -10,6 +10,9 @@ export interface Environment {
   readonly fetch?: GuardedFetch
 }
 
+/** Checks the real path of a file or folder that is opened: throws a `ToolError` to refuse it. */
+export type FileGuard = (real: string, access: "read" | "write") => void
+
 export interface FileEntry {
   readonly name: string
   readonly kind: "file" | "folder" | "link" | "other"
@@ -40,6 +43,11 @@ export interface FileChange {
  * `.longhaul/skills` of a root can be read.
  */
 export interface Files {
+  /**
+   * The same files, where `guard` checks everything that is opened, by the path that the kernel has for it: what is read, listed,
+   * written or removed. Absent: paths can only be checked before they are opened.
+   */
+  guarded?(guard: FileGuard): Files
   /** The whole path for display: relative to the first root if it is inside. */
   display(path: string, cwd: string): string
   info(path: string, cwd: string): Promise<FileInfo>
@@ -73,6 +81,8 @@ export interface Files {
  * decides, so an environment may use any search program.
  */
 export interface Search {
+  /** The same search, where `guard` checks the folder and every file that is found. Absent: all files must be read. */
+  guarded?(guard: FileGuard): Search
   /** Undefined if it cannot tell: then all files must be read. Rejects only if it was aborted. */
   find(request: SearchRequest): Promise<FoundFiles | undefined>
 }
@@ -111,6 +121,8 @@ export interface FoundFiles {
 export interface Shell {
   /** True if commands never run without a sandbox. */
   readonly isSandboxRequired?: boolean
+  /** True if its sandbox enforces the `refusals` of commands. */
+  readonly hidesRefused?: boolean
   /**
    * Containment of commands, for people and results. `sandbox`: no process started by a command outlives it.
    * `best-effort`: all processes that can be found are killed. Known with the first command; until then the weaker of
@@ -147,6 +159,18 @@ export interface ShellCommand {
   readonly onOutput?: (text: string) => void
   /** Masks secrets in the output before it is cut or saved. Each call returns the state of one output. */
   readonly redact?: () => PiecewiseRedaction
+  /** What a sandbox hides from the command, or keeps it from changing. */
+  readonly refusals?: PathRefusals
+}
+
+/** The paths that rules refuse to a command: a refusal that begins at a path is for the path and for all below it. */
+export interface PathRefusals {
+  /** By the real path. */
+  beginsAt(real: string, access: "read" | "write"): boolean
+  /** False: no refusal begins below this folder. */
+  mayBeginBelow(folder: string): boolean
+  /** Absolute paths at or below which refusals begin that are not about the workspace. */
+  readonly elsewhere: readonly string[]
 }
 
 /** Masks secrets in text that arrives in pieces; `push` may hold back an end that could be part of one. */
@@ -171,6 +195,10 @@ export interface ShellOutput {
    * first command. Reported once; absent if there were none.
    */
   readonly endedLeftovers?: number
+  /** Paths that `refusals` forbid to write, and that are new since the command started. Absent: none, or it still runs. */
+  readonly newRefusedPaths?: readonly string[]
+  /** Why the shell itself stopped the command: a file that the sandbox protected was replaced by another one. */
+  readonly stoppedBecause?: string
   /** Null while it runs, or if a signal ended it. */
   readonly exitCode: number | null
   readonly running: boolean

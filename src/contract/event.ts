@@ -1,5 +1,5 @@
 import type { AgentQuestion, RecordedAgents } from "./agents.ts"
-import type { Feature, ToolEnforcement } from "./capabilities.ts"
+import type { Feature, Told, ToolEnforcement } from "./capabilities.ts"
 import type { Compaction, RecordedCompaction, StoredResult } from "./compaction.ts"
 import type { Failure } from "./error.ts"
 import type { RecordedExtension, ToolFilter } from "./extension.ts"
@@ -7,7 +7,7 @@ import type { Json, JsonObject, JsonSchema } from "./json.ts"
 import type { Message } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
 import type { AlwaysScope, DecisionReason, RecordedPolicy, RuleVerdict } from "./policy.ts"
-import type { StopReason } from "./provider.ts"
+import type { RecordedModel, StopReason } from "./provider.ts"
 import type { AskReason, CapabilitiesUsed, Limits, PauseReason, RunStatus, StructuredOutput, Usage } from "./result.ts"
 import type { InterruptMode, ResumeBy, SessionRef } from "./session.ts"
 import type { AgentRequest, Effect, ToolOutcome } from "./tool.ts"
@@ -30,6 +30,8 @@ export type RecordBody =
       readonly input: RecordedInput
       readonly tools: readonly { readonly name: string; readonly digest: string }[]
       readonly limits: Limits
+      /** The beginning of its idempotency keys: a digest of store and workspace. Absent in runs of older versions. */
+      readonly tenant?: string
       /** The node of the same run whose conversation it continues: its messages precede the input's. */
       readonly continues?: string
       /** Everything up to its record `at` was copied from there. */
@@ -46,16 +48,14 @@ export type RecordBody =
       readonly policy?: RecordedPolicy
       readonly webhook?: RecordedWebhook
     }
-  | {
+  | ({
       readonly type: "choice"
-      readonly backend: string
-      readonly model?: string
       readonly reasons: readonly string[]
       /** Its index in the chain. */
       readonly entry?: number
       /** The model's provider enforces the requested schema. */
       readonly schemaEnforced?: boolean
-    }
+    } & Target)
   /** The run continues on the next entry of its chain, or skips one; without `to`, the chain is exhausted. */
   | { readonly type: "failover"; readonly from: Target; readonly to?: Target; readonly failure: Failure }
   /** `enforcement`: how far the policy reaches in this session. Absent: it decides every call. */
@@ -64,6 +64,8 @@ export type RecordBody =
       readonly ref: SessionRef
       readonly model?: string
       readonly enforcement?: readonly ToolEnforcement[]
+      /** What the backend does not report of its own work. Absent: nothing. */
+      readonly untold?: readonly Told[]
     }
   /** What the run draws on from here on: replaces an earlier entry of the same name. */
   | { readonly type: "extensions"; readonly extensions: readonly RecordedExtension[] }
@@ -130,6 +132,10 @@ export type RecordBody =
       readonly source?: string
       /** The request that it settles. */
       readonly sample?: string
+      /** Of a request whose answer failed. `unreported`: the provider had begun to answer and not reported any usage. */
+      readonly failed?: "reported" | "unreported"
+      /** What the budget counts for an unreported usage. */
+      readonly reserve?: Reserve
     }
   /** An extension is about to ask the model. Without a `metering` that names it, its reserve counts as spent. */
   | { readonly type: "sample-start"; readonly sample: string; readonly source: string; readonly reserve: Reserve }
@@ -142,6 +148,8 @@ export type RecordBody =
       readonly ticket: string
       readonly reason: AskReason
       readonly question: string
+      /** The rules that asked: an approval answers no other. Absent: no rule applies to such calls, or an older version wrote it. */
+      readonly asked?: readonly string[]
       /** The arguments to run, if a person or the policy changed the model's. */
       readonly args?: Json
       /** What the decision `always` would allow. */
@@ -195,6 +203,10 @@ export type RecordBody =
       readonly durationMs: number
       /** Where the whole text is, if the outcome has only a part of it. */
       readonly stored?: StoredResult
+      /** The backend ran the call without asking, or although it was refused: this result then replaces the refusal. */
+      readonly ungated?: "unasked" | "refused"
+      /** The vendor itself did not accept the call, so that it never ran. */
+      readonly rejected?: true
     }
   /** The call starts an agent, or an open one continues. `digest`: of its definition. */
   | {
@@ -247,6 +259,8 @@ export type RecordBody =
       readonly callId?: string
       readonly resumeBy?: ResumeBy
       readonly text?: string
+      /** It was released at the end of a slice: the scheduler that gave it out continues it. */
+      readonly slice?: true
     }
   | {
       readonly type: "run-end"
@@ -265,9 +279,8 @@ export type RecordBody =
 export type ResumeCause = "decision" | "recovery" | "takeover"
 
 /** A backend with its model. */
-export interface Target {
+export interface Target extends RecordedModel {
   readonly backend: string
-  readonly model?: string
 }
 
 export interface ForkOrigin {
@@ -297,11 +310,9 @@ export type Ephemeral =
   | { readonly type: "capabilities"; readonly used: CapabilitiesUsed }
 
 /** A run's input, as stored in the journal. */
-export interface RecordedInput extends ModelSettings {
+export interface RecordedInput extends ModelSettings, Target {
   readonly messages: readonly Message[]
   readonly system?: string
-  readonly model?: string
-  readonly backend: string
   /** The entries of the chain, if there is one. */
   readonly chain?: readonly (Target & { readonly requires?: readonly Feature[] })[]
   /** The path of the workspace where the run began. It may be elsewhere when the run is resumed. */
@@ -310,6 +321,8 @@ export interface RecordedInput extends ModelSettings {
   readonly cwd: string
   readonly outputSchema?: JsonSchema
   readonly outputMode?: "strict" | "forward"
+  /** The schema has checks of its own, which no journal can store, or a name in the configuration. */
+  readonly outputCheck?: { readonly name?: string }
   readonly unknownOutcome?: "tell" | "pause"
   /** The run's own policy, without its callback. */
   readonly policy?: RecordedPolicy
@@ -317,7 +330,7 @@ export interface RecordedInput extends ModelSettings {
   readonly compaction?: RecordedCompaction | false
   /** Present if the run may start agents. */
   readonly agents?: RecordedAgents
-  /** The tools of extensions that it may use. Absent: all. */
+  /** The tools of extensions and of the backend itself that it may use. Absent: all. */
   readonly extensionTools?: ToolFilter
   /** The name of its type, if this is an agent of a run. */
   readonly agentType?: string

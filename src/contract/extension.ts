@@ -25,6 +25,8 @@ export interface Extension {
 export interface ExtensionRun {
   /** The tenant. */
   readonly workspaceId: string
+  /** A digest of the store and the tenant: the key of what an extension keeps for the tenant outside `shared`. Safe in paths. */
+  readonly tenant: string
   readonly runId: string
   readonly nodeId: string
   /** The text of the task. */
@@ -36,7 +38,7 @@ export interface ExtensionRun {
   /** Processes, sockets and variables, as far as the host has them. */
   readonly host: BackendEnv
   /** The part of the store that belongs to the run's workspace and is shared by its runs. */
-  readonly shared: Pick<Store, "location" | "folder" | "list">
+  readonly shared: Pick<Store, "location" | "folder" | "list" | "within">
   /** Aborted when the run is stopped, and when it has ended. */
   readonly signal: AbortSignal
   /** The tokens that the model can take, if they are known. */
@@ -84,7 +86,7 @@ export interface RecordedExtension {
   readonly facts?: Json
 }
 
-/** The tools of extensions that a run may use. */
+/** The tools that a run may use. */
 export interface ToolFilter {
   readonly allowed?: readonly string[]
   readonly disabled?: readonly string[]

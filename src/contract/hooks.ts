@@ -9,10 +9,10 @@ import type { ToolOutcome } from "./tool.ts"
  */
 export interface Hooks {
   /**
-   * Called before a call runs. `allow: false` pauses the run until a person has decided. A gate that throws denies the
+   * Called before a call runs, with the tool's name first. `allow: false` pauses the run until a person has decided. A gate that throws denies the
    * call. Calls of one step pass the gate in order; no call after a waiting one starts.
    */
-  gateBeforeTool?(call: GatedCall): GateVerdict | Promise<GateVerdict>
+  gateBeforeTool?(toolName: string, call: GatedCall): GateVerdict | Promise<GateVerdict>
   /** The run has started, and no model has been called yet. */
   preRun?(run: HookedRun): void | Promise<void>
   /** Called however the run ends, even if it could not start. */

@@ -12,6 +12,8 @@ export interface Observer {
 }
 
 export interface ObservedRun {
+  /** The tenant: an observer may be shared by the runtimes of several. */
+  readonly workspaceId: string
   readonly runId: string
   readonly nodeId: string
 }

@@ -1,11 +1,16 @@
+import type { FileGuard, PathRefusals } from "./env.ts"
 import type { Json, JsonObject } from "./json.ts"
-import type { Risk } from "./tool.ts"
+import type { Risk, UsesOf } from "./tool.ts"
 
 /** A call as the policy sees it. Known secrets in `args` have their real values: rules must see what would run. */
 export interface PolicyCall {
   /** The tool's name; `mcp:<server>/<tool>` for a tool of an MCP server. */
   readonly tool: string
   readonly args: Json
+  /** What the tool declares. Absent: as the built-in tool of that name, else unknown. */
+  readonly uses?: UsesOf
+  /** It is a shell, whatever its name: rules for `Bash` apply too, and its argument is a command. */
+  readonly isShell?: boolean
   readonly callId: string
   /** Absolute, as is `workspace`. */
   readonly cwd: string
@@ -15,8 +20,12 @@ export interface PolicyCall {
   readonly agent?: string
   /** The name of the backend, for example `native` or `acp:gemini`. */
   readonly backend: string
+  /** Who asks a policy service: the subject of the key or token. */
+  readonly subject?: string
   /** Whether commands run in a required sandbox. */
   readonly sandboxed: boolean
+  /** That sandbox enforces what rules refuse to read and to write. */
+  readonly hidesRefused?: boolean
 }
 
 /** How strict a rule is, from the most permissive to the strictest. */
@@ -33,17 +42,29 @@ export type PolicyMode = "auto" | "ask" | "deny"
  * for the syntax of each pattern.
  */
 export interface Matcher {
-  readonly tool: string | readonly string[]
-  /** Patterns for the words of a command. */
+  /** Absent: every tool. Required if there is none of `read`, `write`, `exec`, `fetch` and `path`. */
+  readonly tool?: string | readonly string[]
+  /** Patterns for the paths that a call reads, with whatever tool. At most one of the four words, and of `path`, per rule. */
+  readonly read?: string | readonly string[]
+  /** Patterns for the paths that a call writes, moves or removes. */
+  readonly write?: string | readonly string[]
+  /** Patterns for the words of a command that a call runs. */
+  readonly exec?: string | readonly string[]
+  /** Patterns for the URLs that a call fetches. */
+  readonly fetch?: string | readonly string[]
+  /** As `exec`, also for an argument `command` of a tool whose use is unknown. */
   readonly command?: string | readonly string[]
-  /** Patterns for the paths that a call reads or writes. */
+  /** Patterns for the paths that a call uses in any way. */
   readonly path?: string | readonly string[]
+  /** As `fetch`, also for an argument `url` of a tool whose use is unknown. */
   readonly url?: string | readonly string[]
-  /** Regular expressions for whole values, by JSON pointer. A missing value never matches. */
+  /** Regular expressions by JSON pointer: refusals search them anywhere, without case; permissions are for whole values. A missing value never matches. */
   readonly args?: Readonly<Record<string, string>>
   readonly agent?: string | readonly string[]
   readonly backend?: string | readonly string[]
   readonly workspace?: string | readonly string[]
+  /** Who asks a policy service: the subject of the key or token. Calls of this process have none. */
+  readonly subject?: string | readonly string[]
   /** Whether commands run in a required sandbox. */
   readonly sandboxed?: boolean
 }
@@ -146,10 +167,18 @@ export interface ApprovalRequest {
   /** The agent of the run that makes the call. Absent: the run itself. */
   readonly agent?: string
   readonly callId: string
+  /** The same as `callId`. */
+  readonly toolUseId: string
   readonly tool: string
+  /** The same as `tool`. */
+  readonly toolName: string
   /** Complete; known secrets, token formats and fields with secret names are masked. */
   readonly args: Json
+  /** `args` as JSON, complete. */
+  readonly argumentsSummary: string
   readonly tier: Risk
+  /** The same as `tier`. */
+  readonly riskTier: Risk
   readonly model: string | null
   readonly question: string
   /** `approval`: whether the call may run. `input`: the call needs an answer. */
@@ -169,7 +198,7 @@ export interface AlwaysScope {
   readonly command?: string
 }
 
-/** `answer`: to a question; for an approval it is the result, and the call does not run. `pause`: a person decides later. */
+/** `answer`: to a question; for an approval it is what the model is told, and the call is `denied`. `pause`: a person decides later. */
 export type ApprovalDecision =
   | { readonly decision: "approve"; readonly args?: Json }
   | { readonly decision: "deny"; readonly reason?: string }
@@ -196,25 +225,32 @@ export interface RuleDecision {
   readonly reasons: readonly DecisionReason[]
 }
 
+/** What the rules said about a call when it was decided. */
+export interface Ruled {
+  readonly verdict: RuleVerdict | undefined
+  /** The rules and reasons that asked. */
+  readonly asked: readonly string[]
+}
+
 /** Compiled rules. */
 export interface Rules {
   /** Decides one call. Rejects only for a bug: what cannot be decided is an `ask` or a `deny`. */
   decide(call: PolicyCall): Promise<RuleDecision>
-  /** True if every call of the tool is allowed by a rule or matched by none, and no output rule applies to it. */
-  allowsAtOnce(tool: string): boolean
+  /** True if every call of the tool is allowed by a rule or matched by none, and no output rule applies to it. `uses`: its own. */
+  allowsAtOnce(tool: string, uses?: UsesOf): boolean
   /** Whether the rules allow every call of the tool, so that its tier is not asked about. */
-  allowsAlways(tool: string): boolean
+  allowsAlways(tool: string, uses?: UsesOf): boolean
   /** False: no output rule applies to the tool, and `scan` need not be called. */
   scansOutput(tool: string): boolean
   /** The reason to withhold an output, if any. */
   scan(tool: string, output: string): DecisionReason | undefined
-  /** False: `hiddenFrom` returns undefined for every call. */
-  readonly hidesPaths: boolean
   /**
-   * Tells which absolute paths a call must not show, although the path that it starts from is allowed. Undefined if
-   * there are none.
+   * Checks what a decided call opens: no rule may be stricter about it than the rules were about the call. Undefined: no rule
+   * compares paths of such calls.
    */
-  hiddenFrom(call: PolicyCall): Promise<((path: string) => boolean) | undefined>
+  guard(call: PolicyCall, ruled: Ruled): Promise<FileGuard | undefined>
+  /** The paths that a decided command may not use: its sandbox enforces it. Undefined: none. */
+  refusals(call: PolicyCall, ruled: Ruled): Promise<PathRefusals | undefined>
   /** The tier of a tool, if the policy sets one. */
   tier(tool: string): Risk | undefined
   /** What `always` would allow for this call. */
@@ -238,10 +274,17 @@ export type ServiceVerdict =
   | { readonly decision: "allow"; readonly args?: JsonObject; readonly opened?: string }
   | { readonly decision: "deny" | "ask" | "block"; readonly reason: string; readonly rule?: string }
 
-/** A remote policy. Neither method rejects: a failure is a `deny` or a `block`, or an opened `allow`. */
+/**
+ * A remote policy. Neither method rejects: a failure is a `deny` or a `block`, or an opened `allow`. `signal`: aborts when the run is
+ * stopped, which then waits for no answer.
+ */
 export interface PolicyService {
-  decide(call: PolicyCall & { readonly digest: string }): Promise<ServiceVerdict>
-  scan(call: PolicyCall & { readonly digest: string }, output: ServiceOutput): Promise<ServiceVerdict>
+  decide(call: PolicyCall & { readonly digest: string }, signal?: AbortSignal): Promise<ServiceVerdict>
+  scan(
+    call: PolicyCall & { readonly digest: string },
+    output: ServiceOutput,
+    signal?: AbortSignal,
+  ): Promise<ServiceVerdict>
 }
 
 export interface ServiceOutput {

@@ -16,8 +16,24 @@ export interface Model {
   readonly contextTokens?: number
   /** What its requests contain that must appear nowhere else. The runtime masks these values. Absent: unknown. */
   credentials?(): Credentials
+  /** Where its requests go. Recorded with a run, which is resumed only with a model at the same place. Absent: unknown. */
+  readonly endpoint?: Endpoint
   /** The client of one conversation. System prompt and tools are fixed, so serialised parts stay usable. */
   converse(setup: ConversationSetup): Conversation
+}
+
+/** Where the requests of a model go and whose key they carry, without secrets. */
+export interface Endpoint {
+  /** Without user, password and query. */
+  readonly url: string
+  /** The variable that the key comes from. Absent: it was given in code, or there is none. */
+  readonly keyFrom?: string
+}
+
+/** A model in a journal. `endpoint`: null if it was unknown; absent in runs of older versions. */
+export interface RecordedModel {
+  readonly model?: string
+  readonly endpoint?: Endpoint | null
 }
 
 /** Secret values by name: the name of a header, for example. */
@@ -44,6 +60,8 @@ export interface Conversation {
 
 /** Receives the answer while it streams. Called synchronously; must not throw. */
 export interface AnswerSink {
+  /** The provider has begun to answer, so that the request is paid for even if it fails. `usage`: as far as it is reported. */
+  accepted?(usage?: Usage): void
   partStart?(kind: "text" | "reasoning", index: number): void
   /** The new content of a part; content that arrives together may be delivered together. */
   delta?(kind: "text" | "reasoning", index: number, delta: string): void

@@ -1,6 +1,6 @@
 import type { ToolEnforcement } from "./capabilities.ts"
 import type { ErrorCode, Failure } from "./error.ts"
-import type { Json } from "./json.ts"
+import type { Json, JsonObject } from "./json.ts"
 import type { Effort } from "./model-settings.ts"
 import type { AlwaysScope } from "./policy.ts"
 import type { ToolStatus } from "./tool.ts"
@@ -95,10 +95,16 @@ export interface StoppedResult extends RunFacts {
 
 /** The part of a result that every status has. */
 export interface RunFacts {
+  /** The tenant. */
+  readonly workspaceId: string
   readonly runId: string
   readonly nodeId: string
+  /** What the caller passed with the run. */
+  readonly metadata?: JsonObject
   /** The model's last text, even if the run did not complete. */
   readonly text: string
+  /** The name of the requested schema, if it has one. */
+  readonly outputSchema?: string
   /** Origin of `data`, if a schema was requested. */
   readonly structuredSource?: StructuredSource
   /** With that of its agents; of an agent that still works, as of its last stop. The same for `turns`. */
@@ -158,10 +164,12 @@ export interface CapabilitiesUsed {
   readonly promptCache: boolean | null
   readonly thinking: boolean | null
   readonly structuredOutputEnforced: boolean
-  readonly subagentInvoked: boolean
+  readonly subagentInvoked: boolean | null
   readonly mcpServersUsed: readonly string[]
-  readonly nativeSubagentsUsed: readonly string[]
-  readonly toolCompactionApplied: boolean
+  /** The vendor's own subagents, by their types. */
+  readonly nativeSubagentsUsed: readonly string[] | null
+  /** Null: the vendor ran tools itself, and may have shortened their results. */
+  readonly toolCompactionApplied: boolean | null
   readonly contextCompactionApplied: boolean | null
 }
 
@@ -174,6 +182,8 @@ export interface ToolCallRecord {
   /** `pending`: not settled yet; settled when the run is resumed. */
   readonly status: ToolStatus | "pending"
   readonly durationMs: number
+  /** The backend ran it without asking, or although it was refused. */
+  readonly ungated?: "unasked" | "refused"
   /** The tool's own message if `status` is not ok. */
   readonly error?: string
 }

@@ -33,6 +33,11 @@ export interface RuntimeConfig {
   readonly store?: Store
   /** The tenant within the store: workspaces cannot see each other's runs. */
   readonly workspaceId?: string
+  /**
+   * Output schemas by name. A run that is started with one of them, or with its name, is checked by it in every process that has
+   * it: `resume` and recovery need no schema of their own.
+   */
+  readonly schemas?: OutputSchemas
   /** A value; names such as `anthropic:claude-sonnet-4-6` resolve in `longhaul/node`. */
   readonly model?: Model | string
   /** What runs the agent. Default `native`. `auto`: chosen by `selection`. Names resolve in `longhaul/node`. */
@@ -67,7 +72,8 @@ export interface RuntimeConfig {
    */
   readonly unknownOutcome?: UnknownOutcome
   /**
-   * Finds runs whose process is dead when the runtime is created, and resumes them or marks them as `orphaned`.
+   * Finds runs whose process is dead when the runtime is created, and resumes them or marks them as `orphaned`. `resume` also
+   * continues runs that were released.
    * Default: off.
    */
   readonly recover?: "resume" | "mark"
@@ -77,7 +83,7 @@ export interface RuntimeConfig {
   readonly webhook?: Webhook
   /** Hosts in private networks that webhooks may reach, as `host` or `host:port`. Default: none. */
   readonly webhookAllow?: readonly string[]
-  /** Maximum number of concurrent runs; others wait as `queued`. Default: no limit. */
+  /** Maximum number of concurrent runs, also of the runtimes made from this one by `with`; others wait as `queued`. Default: no limit. */
   readonly concurrency?: number
   /** Decides which calls run. Default: high-risk tools are denied, all others run. */
   readonly policy?: Policy
@@ -173,8 +179,11 @@ export type RunInput = ModelSettings & {
   readonly disabledTools?: readonly string[]
   /** Images, PDFs and text to attach to the task. */
   readonly attachments?: readonly Attachment[]
-  /** The schema of the final answer: a JSON Schema or a Standard Schema. */
-  readonly outputSchema?: JsonSchema | StandardSchema
+  /**
+   * The schema of the final answer: a JSON Schema, a Standard Schema, or the name of one in `schemas` of the runtime. Only one of
+   * `schemas` is checked as a whole in every process: a journal has its JSON Schema, and not its own checks.
+   */
+  readonly outputSchema?: JsonSchema | StandardSchema | string
   /**
    * `strict` (default): `data` matches the schema or the run fails, after the validation errors were sent back once.
    * `forward`: `data` is the answer as it came, and `structuredSource` describes it.
@@ -194,6 +203,7 @@ export type RunInput = ModelSettings & {
   readonly signal?: AbortSignal
   /** The tools' working directory, inside the workspace. Default: the workspace. */
   readonly cwd?: string
+  /** What the host wants to know again: in results, summaries and webhooks, and in the context of tools. */
   readonly metadata?: JsonObject
   /** Receives every event, in order. Exceptions are contained. */
   readonly onEvent?: (event: RunEvent) => void
@@ -241,7 +251,8 @@ export interface ResumeInput {
   /** The run's own extensions, which its journal cannot store. They are opened anew: their instructions may differ. */
   readonly extensions?: readonly Extension[]
   readonly tools?: readonly Tool[]
-  readonly outputSchema?: JsonSchema | StandardSchema
+  /** Replaces the schema of the run. */
+  readonly outputSchema?: JsonSchema | StandardSchema | string
   /** All of them count from the start of the run. */
   readonly limits?: Partial<Limits>
   /** The run's own agents, which its journal cannot store, and changed settings. */
@@ -304,6 +315,7 @@ export interface RunHandle<Data = Json> extends AsyncIterable<RunEvent>, AsyncDi
 }
 
 export interface RunSummary {
+  readonly workspaceId: string
   readonly runId: string
   readonly nodeId: string
   /** The node whose conversation it continues, if any. */
@@ -313,7 +325,10 @@ export interface RunSummary {
   readonly pause?: PauseReason
   /** Recorded as `running`, but its process is known to be dead. */
   readonly lost?: true
+  /** Its journal cannot be read: the other fields are as far as they are known, and `status()` says what is wrong. */
+  readonly damaged?: true
   readonly task: string
+  readonly metadata?: JsonObject
   readonly turns: number
   readonly startedAt: number
   readonly updatedAt: number
@@ -324,6 +339,8 @@ export interface RunFilter {
   readonly status?: RunSummary["status"] | readonly RunSummary["status"][]
   /** Only the nodes of this run. */
   readonly runId?: string
+  /** Only runs whose `metadata` has all of these entries, with equal values. */
+  readonly metadata?: JsonObject
   readonly limit?: number
   /**
    * Only runs after this position: the last summary of the previous page. A `runId` stands for the newest node of that run,
@@ -343,6 +360,9 @@ export interface EventsOptions {
 
 /** A position in a list of runs. It stays valid if the run is removed. */
 export type RunPosition = Pick<RunSummary, "runId" | "nodeId" | "startedAt">
+
+/** Schemas of answers, by name. */
+export type OutputSchemas = Readonly<Record<string, JsonSchema | StandardSchema>>
 
 /** An input with a Standard Schema, which types `data`. */
 export interface WithSchema<Schema extends StandardSchema> {

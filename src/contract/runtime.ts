@@ -1,6 +1,7 @@
 import type { Capabilities, Probe, ToolEnforcement } from "./capabilities.ts"
 import type { Failure } from "./error.ts"
 import type { RunEvent, RunRecord } from "./event.ts"
+import type { Json, JsonSchema } from "./json.ts"
 import type { RunFacts, RunResult } from "./result.ts"
 import type {
   ContinueInput,
@@ -47,11 +48,15 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   start(input: RunInput & WithWebhook): Promise<StartedRun>
   /** Resumes a run in the background. */
   resumeAsync(input: ResumeInput & WithWebhook): Promise<StartedRun>
-  /** Resolves when the run has ended or paused, or does not exist; after `timeoutMs` with its state at that time. */
-  waitFor(
+  /**
+   * Resolves when the run has ended or paused, or does not exist; after `timeoutMs` with its state at that time. `outputSchema`
+   * types `data`, as one of `schemas` or its name: rejects with `config_invalid` if the run is done and was not checked by it.
+   */
+  waitFor<Schema extends StandardSchema>(
     runId: string,
-    options?: { readonly nodeId?: string; readonly timeoutMs?: number; readonly pollIntervalMs?: number },
-  ): Promise<RunState>
+    options: WaitOptions & { readonly outputSchema: Schema },
+  ): Promise<RunState<DataOf<Schema>>>
+  waitFor(runId: string, options?: WaitOptions): Promise<RunState>
   /**
    * Copies a run up to the record `at` (default: all) under a new id. The copy is paused; `resume` continues it from
    * there, on another model if given, with its own effects.
@@ -69,7 +74,8 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   remove(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /**
    * Finds runs whose process is dead (known to be, or without a sign of life for `staleMs`, default 60 s) and resumes them in
-   * the background, or marks them as failed with `orphaned` (the default). Returns these runs.
+   * the background, or marks them as failed with `orphaned` (the default). `resume` also takes runs that `close({ release: true })`
+   * or `release()` left, but not those at the end of a slice. Returns these runs.
    */
   recoverOrphanedRuns(options?: {
     readonly staleMs?: number
@@ -114,12 +120,19 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   close(options?: { readonly release?: boolean }): Promise<void>
 }
 
+export interface WaitOptions {
+  readonly nodeId?: string
+  readonly timeoutMs?: number
+  readonly pollIntervalMs?: number
+  readonly outputSchema?: JsonSchema | StandardSchema | string
+}
+
 export interface BackendStatus extends Probe {
   readonly name: string
 }
 
 /** A result, or the state of a run without one: queued, running or not found. */
-export type RunState = RunResult | UnfinishedRun | MissingRun
+export type RunState<Data = Json> = RunResult<Data> | UnfinishedRun | MissingRun
 
 export interface UnfinishedRun extends RunFacts {
   readonly status: "queued" | "running"

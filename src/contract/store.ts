@@ -8,6 +8,11 @@ export interface Store {
    * A store may ignore `part` and return more: the caller filters the list again.
    */
   list(path: string, part?: ListPart): Promise<readonly string[]>
+  /**
+   * The same, for files that people put into a folder: symbolic links that lead out of it are neither read nor listed. Absent: the
+   * store has no links.
+   */
+  within?(path: string): Pick<Store, "folder" | "list">
   /** The secrets of its requests, by name. The runtime masks these values. Absent: it has none. */
   credentials?(): Readonly<Record<string, string>>
   /** Rejects if the store cannot keep its guarantees. Awaited before a run is opened; the result is cached. */
@@ -73,6 +78,8 @@ export interface AppendFile {
 export interface RunKey {
   /** The tenant: workspaces share nothing. */
   readonly workspaceId: string
+  /** A digest of store and workspace, which begins the keys made for the run. Absent: unknown, or an older version began it. */
+  readonly tenant?: string | undefined
   readonly runId: string
   readonly nodeId: string
   /** An agent of the run: its id, after those of the agents above it, separated by slashes. Absent: the run itself. */

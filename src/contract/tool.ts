@@ -1,6 +1,6 @@
 import type { ContentPart } from "./content.ts"
 import type { Environment } from "./env.ts"
-import type { Json, JsonSchema } from "./json.ts"
+import type { Json, JsonObject, JsonSchema } from "./json.ts"
 
 /**
  * Whether a tool call may be repeated. `none`: yes, it changes nothing. `repeatable`: yes, if no other process can
@@ -10,6 +10,24 @@ export type Effect = "none" | "repeatable" | "once"
 /** `tell`: the model is informed that the outcome is unknown. `pause`: a person decides. */
 export type UnknownOutcome = "tell" | "pause"
 export type Risk = "low" | "medium" | "high"
+
+/** What a call can do to the world: the words of rules for it. */
+export type Capability = "read" | "write" | "exec" | "fetch"
+
+/**
+ * What one call uses: the paths that it reads and writes, the command lines that it runs, the URLs that it fetches. Undefined in a
+ * list: there is one, but the arguments do not tell which.
+ */
+export interface Uses extends Readonly<Partial<Record<Capability, readonly (string | undefined)[]>>> {
+  /** It also reads what is below its paths. */
+  readonly below?: boolean
+}
+
+/**
+ * Tells what a call uses, by arguments that were not validated. Without any arguments it returns every capability that a call can
+ * have.
+ */
+export type UsesOf = (args: Json) => Uses | Promise<Uses>
 
 /** The part of a tool that a model sees. */
 export interface ToolSpec {
@@ -22,6 +40,8 @@ export interface ToolSpec {
 export interface Tool extends ToolSpec {
   /** Its name in policies, if it is another one: `mcp:<server>/<tool>`. */
   readonly policyName?: string
+  /** What its calls use, for the rules of policies. Absent: unknown, so that refusals apply and permissions do not. */
+  readonly uses?: UsesOf
   readonly effect: Effect
   /**
    * Present if the effect depends on the arguments: that of one call. `effect` is then the strictest one, no call is started
@@ -76,7 +96,13 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** The same for every attempt at this call: pass it to systems that deduplicate by key. */
   readonly idempotencyKey: string
+  /** The tenant: the `workspaceId` of the runtime. */
+  readonly workspaceId: string
   readonly runId: string
+  /** Names the run among those of all workspaces and stores: the key of what a tool keeps per run, also as a relative path. */
+  readonly runScope: string
+  /** The `metadata` of the run. */
+  readonly metadata?: JsonObject
   readonly callId: string
   /** The path of the agent below the run that makes the call. */
   readonly agent?: string

@@ -37,6 +37,8 @@ export function claudeHooks(policy: ToolPolicy, options: ClaudeHooksOptions = {}
   const { includeStop = true } = options
   const calls = new ClaudeToolCalls(policy)
   const { prompt, stop } = lifecycle(policy)
+  // With parameters of its own: the SDK takes what has a length for matchers.
+  const permit: ClaudeCanUseTool = (name, input, context) => calls.permit(name, input, context)
   return {
     hooks: {
       UserPromptSubmit: [matcher(prompt)],
@@ -46,8 +48,19 @@ export function claudeHooks(policy: ToolPolicy, options: ClaudeHooksOptions = {}
       PostToolBatch: [matcher((input) => calls.batch(input))],
       ...(includeStop && { Stop: [matcher(stop)] }),
     },
-    canUseTool: (...call) => calls.permit(...call),
+    canUseTool: Object.assign(permit, { map: passedAsHooks }),
   }
+}
+
+/** The SDK maps the matchers of each event. In place of the map of events, the result would enforce nothing. */
+function passedAsHooks(): never {
+  throw new LonghaulError(
+    "config_invalid",
+    "The result of claudeHooks was passed as `hooks`, which enforces nothing.",
+    {
+      fix: "Spread it into the options: query({ prompt, options: { ...claudeHooks(policy) } }).",
+    },
+  )
 }
 
 /** An assistant message of the SDK as a line of a transcript. */

@@ -137,3 +137,12 @@ test("a request of the host is open until the next turn or compaction", () => {
   expect(fold(...asked)).toMatchObject({ nextInbox: 5, context: { isAsked: true } })
   expect(fold(...asked, { type: "turn-start", turn: 2 }).context.isAsked).toBe(false)
 })
+
+test("a compaction after the conversation was handed over is known by its figures alone", () => {
+  const run = fold(start(user("task")), ...turn(1), ...turn(2))
+  run.context.handOver()
+  const head = { through: 1, messages: [user("task"), summary] }
+  run.apply({ seq: 9, at: 9, ...compaction(head, { cause: "overflow" }) })
+  expect(run.context).toMatchObject({ isKept: false, isCompacted: true, learnedWindow: 1_000 })
+  expect(run.context.recent).toEqual([{ turn: 3, window: 1_000, after: 300, hasHead: true }])
+})

@@ -17,6 +17,8 @@ export class ContextFold {
   recent: readonly PastCompaction[] = []
   /** The window that a refused request of that model told about. */
   learnedWindow: number | undefined
+  /** The longest request that the model has accepted. */
+  accepted = 0
   /** True between the start of a compaction and its end. */
   isOpen = false
   /** True if the host asked for a compaction that was not made yet. */
@@ -96,6 +98,7 @@ export class ContextFold {
   /** Call before the answer is added: the provider counted what came before it. */
   measure(usage: Usage): void {
     const tokens = contextTokens(usage)
+    this.accepted = Math.max(this.accepted, tokens ?? 0)
     this.#measured = tokens === null || !this.#said ? undefined : { tokens, count: this.#said.length }
   }
 
@@ -103,6 +106,7 @@ export class ContextFold {
   changeModel(): void {
     this.recent = []
     this.learnedWindow = undefined
+    this.accepted = 0
     this.#measured = undefined
   }
 
@@ -110,6 +114,11 @@ export class ContextFold {
     if (record.type === "compaction-request") this.isAsked = true
     else if (record.type === "compaction-start") this.isOpen = true
     else this.#apply(record)
+  }
+
+  /** Some vendors tell nothing else of a conversation that they have shortened. */
+  warned({ code }: RunRecord & { readonly type: "warning" }): void {
+    this.isCompacted ||= code === "conversation_compacted"
   }
 
   #apply(record: RunRecord & { readonly type: "compaction" }): void {

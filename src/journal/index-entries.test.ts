@@ -54,7 +54,7 @@ test("a name that no version writes is neither an entry nor a mark", () => {
     `${begun}~01~done`,
     `${begun}~1~done~no`,
   ]
-  for (const name of [...names, begun.toUpperCase(), `0${begun}`, "~../x~main", "~a~b~c"])
+  for (const name of [...names, begun.toUpperCase(), `0${begun}`, "~../x~main", "~a~b~c", "zzzzzzzzzzz~a~main"])
     expect(parseEntry(name), name).toBeNull()
   for (const name of ["a", "a~", "~a", "a~b~", "a~b~01", "a~b~-1", "a~b~1~2", "a~b c"])
     expect(parseMark(name), name).toBeNull()
@@ -63,6 +63,7 @@ test("a name that no version writes is neither an entry nor a mark", () => {
 test("a summary is rejected if it is truncated, altered, or of another run, time or status", () => {
   const summary = {
     ...run,
+    workspaceId: "default",
     status: "failed",
     task: "Line\nbreak ü",
     turns: 2,
@@ -79,5 +80,13 @@ test("a summary is rejected if it is truncated, altered, or of another run, time
   }
   for (const other of [{ runId: "b" }, { nodeId: "main" }, { startedAt: 1 }, { status: "done" as const }]) {
     expect(decodeSummary(bytes, { ...released, ...other })).toBeNull()
+  }
+})
+
+test("a file of the index with a valid checksum but without a summary is rejected, not an error for the whole listing", () => {
+  for (const summary of [undefined, null, "x", []]) {
+    // Safe: the case is that something else wrote the file.
+    expect(decodeSummary(encodeSummary({ summary, bytes: 1 } as never), released)).toBeNull()
+    expect(decodeSummary(encodeSummary((summary ?? null) as never), released)).toBeNull()
   }
 })

@@ -120,11 +120,11 @@ export function decodeSummary(bytes: Uint8Array, entry: ReleasedEntry): KeptSumm
   const end = bytes.indexOf(LINE_FEED) + 1
   const sum = `${crc32(bytes, 0, end).toString(16)}\n`
   if (end === 0 || new TextDecoder().decode(bytes.subarray(end)) !== sum) return null
+  const value: unknown = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)))
+  if (!isJsonObject(value) || !isJsonObject(value.summary)) return null
   // Safe: the checksum proves that `encodeSummary` wrote it.
-  const kept = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))) as KeptSummary
-  const { summary } = kept
-  if (!isJsonObject(summary)) return null
-  const { runId, nodeId, status, startedAt } = summary
+  const kept = value as unknown as KeptSummary
+  const { runId, nodeId, status, startedAt } = kept.summary
   const isOf = runId === entry.runId && nodeId === entry.nodeId && status === entry.status
   return isOf && indexedTime(startedAt) === entry.startedAt ? kept : null
 }

@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest"
 import { note, scene } from "../../test/support/scene.ts"
+import { until } from "../../test/support/watchdog.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { takeRun } from "./journal.ts"
 import { createReader } from "./reader.ts"
@@ -37,7 +38,7 @@ test("a background flush reports its failure to the owner, and the next flush re
   const { journal, failed, acknowledged } = await take({ fails: 1 })
   journal.append(note("one"))
   journal.flushSoon()
-  await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(1))
+  await until(() => failed.mock.calls.length === 1)
   expect(acknowledged).toEqual(["start"])
   journal.append(note("two"))
   await journal.flush()
@@ -56,7 +57,8 @@ test("riding records become durable without an explicit flush", async () => {
   const { journal, acknowledged } = await take()
   journal.append(note("riding"))
   expect(acknowledged).toEqual(["start"])
-  await vi.waitFor(() => expect(acknowledged).toEqual(["start", "riding"]))
+  await until(() => acknowledged.length === 2)
+  expect(acknowledged).toEqual(["start", "riding"])
 })
 
 test("a record keeps its value at append time, even if its source changes later", async () => {
@@ -95,4 +97,16 @@ test("a record that is not valid JSON gets no number and leaves no trace", async
   expect(told).toEqual([0, 1, 2])
   const records = await createReader(folder).next()
   expect(records).toMatchObject([{ message: "start" }, { seq: 1, message: "before" }, { seq: 2, message: "after" }])
+})
+
+test("a journal whose records are flushed leaves no timer that would keep a process alive", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  try {
+    const { journal } = await take()
+    journal.append(note("one"))
+    await journal.flush()
+    expect(vi.getTimerCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+  }
 })

@@ -7,6 +7,7 @@ import { Batch } from "./batch.ts"
 import { CreateWriter } from "./create-writer.ts"
 import { type FlushWriter, fenced, isFenced, Ownership } from "./ownership.ts"
 import { shardName } from "./paths.ts"
+import { takeAbandoned } from "./recover.ts"
 import { findHead, findTop, type Head, historyOf, type KnownRow } from "./row.ts"
 import type { KnownShard, Position } from "./shard.ts"
 
@@ -47,7 +48,7 @@ export interface TakeOptions {
   readonly owner?: JsonObject
   readonly now?: () => number
   /** Returns the first records of the new owner, based on the existing history. They share one flush with the header. */
-  first(history: readonly RunRecord[]): readonly RecordBody[]
+  first(history: readonly RunRecord[]): readonly RecordBody[] | Promise<readonly RecordBody[]>
   /** Receives records once they are durable, in order. */
   readonly acknowledged?: (records: readonly RunRecord[]) => void
   /** Called if a take fails after it has created a shard, which this process will never write again. */
@@ -73,9 +74,21 @@ export async function takeRun(folder: Folder, options: TakeOptions): Promise<Jou
     const head = options.afresh ? null : await findHead(folder, top, known?.head)
     const history = head ? await historyOf(folder, head, known) : []
     const base = head && { shard: head.shard, bytes: head.scanned.validBytes }
-    owned = new OwnedJournal(folder, options, writerFor(folder, ownership, file, top, base), history.length)
+    const writer = writerFor(folder, ownership, file, top, base)
+    let first: readonly RecordBody[]
+    try {
+      first = await options.first(history)
+    } catch (error) {
+      // A shard without a header would hide the newest records from readers while this process lives.
+      const { acknowledged: _, ...quiet } = options
+      owned = new OwnedJournal(folder, quiet, writer, history.length)
+      if (file && head) owned.append(takeAbandoned)
+      await owned.release().catch(() => {})
+      throw error
+    }
+    owned = new OwnedJournal(folder, options, writer, history.length)
     if (head && head.droppedBytes > 0) owned.append(tailDropped(head))
-    for (const body of options.first(history)) owned.append(body)
+    for (const body of first) owned.append(body)
     await owned.flush()
     return owned
   } catch (error) {

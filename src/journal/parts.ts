@@ -58,6 +58,7 @@ export function newCall(record: RunRecord & { readonly type: "tool-call" }): Pro
     outcome: undefined,
     durationMs: 0,
     stored: undefined,
+    ungated: undefined,
   }
 }
 

@@ -28,6 +28,8 @@ export interface ProjectedCall {
   durationMs: number
   /** Where the whole text is, if the outcome has only a part of it. */
   stored: StoredResult | undefined
+  /** The backend ran it without a permission. */
+  ungated: "unasked" | "refused" | undefined
 }
 
 /** The question that a call asks itself, and how a person answered it. */

@@ -30,7 +30,7 @@ test("after the conversation is handed over, reading it throws and all else is s
   expect(kept.messages.map(({ role }) => role)).toEqual(["assistant", "tool", "user"])
   expect(() => given.messages).toThrow("handed over")
   for (const projection of [kept, given]) {
-    expect(projection).toMatchObject({ turns: 1, text: "Let me look.", model: "m", nextSeq: records.length })
+    expect(projection).toMatchObject({ turns: 1, text: "Let me look.", route: { model: "m" }, nextSeq: records.length })
     expect([...projection.calls.values()]).toMatchObject([{ callId: "1.1", intent: "once", outcome: { status: "ok" } }])
     expect(projection.stepIsOpen).toBe(false)
   }
@@ -44,6 +44,18 @@ test("a handed-over conversation contains all messages so far", () => {
     { role: "tool", content: [{ callId: "1.1", status: "ok" }] },
     { role: "user", content: [{ text: "And then?" }] },
   ])
+})
+
+test("the text of an answer that was not completed is not part of the conversation once the turn starts again", () => {
+  const broken: readonly RecordBody[] = [
+    { type: "turn-start", turn: 1 },
+    { type: "text-end", turn: 1, id: "1.0", text: "Let me" },
+    { type: "turn-start", turn: 1 },
+    { type: "text-end", turn: 1, id: "1.0", text: "Let me look." },
+    { type: "usage", turn: 1, usage, model: "m", stopReason: "end", durationMs: 1 },
+  ]
+  const { messages } = project(broken.map((body, seq): RunRecord => ({ seq, at: seq, ...body })))
+  expect(messages).toMatchObject([{ role: "assistant", content: [{ text: "Let me look." }] }])
 })
 
 describe("the reservation of an unanswered turn", () => {

@@ -1,25 +1,17 @@
-import type { ToolEnforcement } from "../contract/capabilities.ts"
 import type { Failure } from "../contract/error.ts"
-import type { ForkOrigin, RecordedInput, RunRecord, Target } from "../contract/event.ts"
+import type { ForkOrigin, RecordedInput, RunRecord } from "../contract/event.ts"
 import type { RecordedExtension } from "../contract/extension.ts"
 import type { Message } from "../contract/message.ts"
 import type { AlwaysScope, RecordedPolicy } from "../contract/policy.ts"
-import type {
-  FailedAttempt,
-  Limits,
-  PauseReason,
-  RunStatus,
-  RunWarning,
-  StructuredOutput,
-  Usage,
-} from "../contract/result.ts"
-import type { ResumeBy, SessionRef } from "../contract/session.ts"
+import type { Limits, PauseReason, RunStatus, RunWarning, StructuredOutput, Usage } from "../contract/result.ts"
+import type { ResumeBy } from "../contract/session.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
 import { AgentFold } from "./agent-fold.ts"
 import { type CompactionRecord, ContextFold } from "./context-fold.ts"
-import { callPart, failedAttempt, hasOutcome, keepWarning, reasoningPart, resultPart } from "./parts.ts"
+import { callPart, hasOutcome, keepWarning, reasoningPart, resultPart } from "./parts.ts"
 import type { Activity, LastStep, ProjectedAsk, ProjectedCall, StepRecord } from "./projected-call.ts"
 import { RecentCalls } from "./recent-calls.ts"
+import { RouteFold } from "./route-fold.ts"
 import { Spending } from "./spending.ts"
 
 /** A run as a fold over its records. Apply each once, in order; the cost per record does not grow with the run. */
@@ -29,10 +21,11 @@ export class RunProjection {
   status: RunStatus | "running" = "running"
   /** Present while the run is paused. */
   pause: { readonly reason: PauseReason; readonly at: number; readonly text?: string } | undefined
+  /** True if it was released for any process to continue it: not at the end of a slice. */
+  isHandedOn = false
   ask: ProjectedAsk | undefined
   /** What people allowed in this run by the decision `always`. */
   readonly allowed: AlwaysScope[] = []
-  /** The run's own policies. */
   readonly policies: RecordedPolicy[] = []
   lastStep: LastStep | undefined
   removed = false
@@ -46,21 +39,15 @@ export class RunProjection {
   readonly spent = new Spending()
   input: RecordedInput | undefined
   limits: Limits | undefined
+  /** The beginning of its idempotency keys. */
+  tenant: string | undefined
   /** The available tools when the run started. */
   tools: readonly { readonly name: string; readonly digest: string }[] = []
   /** What the run draws on, by name. */
   readonly extensions = new Map<string, RecordedExtension>()
-  backend = ""
-  model: string | undefined
-  /** The last choice: `model` is then updated by what the backend reports. */
-  chosen: (Target & { readonly entry: number | undefined }) | undefined
-  /** The last session of the run's backend, and the `seq` of its record. */
-  session: SessionRef | undefined
-  sessionAt = -1
-  /** How the suspended call continues in that session. */
+  readonly route = new RouteFold()
+  /** How the suspended call continues in the last session. */
   resumeBy: ResumeBy | undefined
-  enforcement: readonly ToolEnforcement[] | undefined
-  readonly failover: FailedAttempt[] = []
   /** Digests of the files that its calls named, when it last stopped. */
   checkpoint: Readonly<Record<string, string | null>> | undefined
   /** True if it was resumed after a pause that asked about its move to another backend. */
@@ -71,8 +58,6 @@ export class RunProjection {
   text = ""
   /** True if the model returned any reasoning. */
   thinking = false
-  /** True if the provider enforced a schema. */
-  schemaEnforced = false
   output: StructuredOutput | undefined
   readonly calls = new RecentCalls()
   /** Not those of a run that was forked: the fork starts its own, also for those that still worked in the background. */
@@ -93,6 +78,8 @@ export class RunProjection {
   #stepCalls: ProjectedCall[] = []
   #stepText = ""
   #carried = ""
+  /** True if the last answer continues one that was cut: `text` is then both. */
+  isContinued = false
   #asking = false
 
   get usage(): Usage {
@@ -136,16 +123,17 @@ export class RunProjection {
         this.#resume(record)
         break
       case "choice":
-        this.#choose(record)
+        if (this.route.choose(record)) this.context.changeModel()
         break
       case "failover":
-        this.failover.push(failedAttempt(record))
+        this.route.fail(record)
         break
       case "session":
-        this.#open(record)
+        this.route.open(record)
         break
       case "warning":
         keepWarning(this.warnings, record)
+        this.context.warned(record)
         break
       case "interrupt":
       case "cancel":
@@ -248,6 +236,7 @@ export class RunProjection {
     this.startedAt = record.at
     this.input = record.input
     this.limits = record.limits
+    this.tenant = record.tenant
     if (record.input.policy) this.policies.push(record.input.policy)
     this.tools = record.tools
     this.forkOf = record.forkOf
@@ -269,22 +258,6 @@ export class RunProjection {
     this.hasWebhooks ||= record.webhook !== undefined
     this.spent.lose()
     this.context.isOpen = false
-  }
-
-  #choose({ backend, model, entry, schemaEnforced = false }: RunRecord & { readonly type: "choice" }): void {
-    this.backend = backend
-    if (this.chosen && (this.chosen.backend !== backend || this.chosen.model !== model)) this.context.changeModel()
-    this.model = model
-    this.chosen = { backend, entry, ...(model !== undefined && { model }) }
-    this.schemaEnforced = schemaEnforced
-    this.enforcement = undefined
-  }
-
-  #open(record: RunRecord & { readonly type: "session" }): void {
-    this.session = record.ref
-    this.sessionAt = record.seq
-    this.enforcement = record.enforcement ?? this.enforcement
-    this.model = record.model ?? this.model
   }
 
   #startTurn(record: RunRecord & { readonly type: "turn-start" }): void {
@@ -309,19 +282,21 @@ export class RunProjection {
     this.context.measure(record.usage)
     if (this.#isCopied(record)) this.spent.reserve(undefined)
     else this.spent.settle(record.usage)
-    this.model = record.model
+    this.route.model = record.model
     this.lastStep = { stopReason: record.stopReason, calls: this.#stepCalls }
     this.#asking = false
     this.context.addAnswer(this.turns)
     // A step that has calls but no text keeps the previous text.
     if (this.#stepText !== "" || this.#stepCalls.length === 0) this.text = this.#carried + this.#stepText
+    this.isContinued = this.#carried !== ""
     this.#carried = ""
   }
 
   #meter(record: RunRecord & { readonly type: "metering" }): void {
-    this.model = record.model ?? this.model
+    this.route.model = record.model ?? this.route.model
     if (this.#isCopied(record)) return
-    this.spent.add(record.usage, record.sample)
+    if (record.failed) this.spent.fail(record.usage, record.reserve, record.sample)
+    else this.spent.add(record.usage, record.sample)
   }
 
   #compact(record: CompactionRecord): void {
@@ -353,16 +328,17 @@ export class RunProjection {
     this.calls.rewrite(record)
   }
 
-  #pause({ reason, at, resumeBy, text }: RunRecord & { readonly type: "run-pause" }): void {
+  #pause({ reason, at, resumeBy, text, slice }: RunRecord & { readonly type: "run-pause" }): void {
     this.status = "paused"
     this.pause = { reason, at, ...(text !== undefined && { text }) }
     this.resumeBy = resumeBy
+    this.isHandedOn = reason === "released" && slice !== true
   }
 
   #steer(record: RunRecord & { readonly type: "steer" }): void {
     if (record.agentId !== undefined) this.agents.background.delete(record.agentId)
     // The answer after a cut continues the cut text.
-    this.#carried = record.reason === "output-limit" ? this.text : ""
+    if (record.reason === "output-limit") this.#carried = this.text
     const message: Message = { role: "user", content: [{ type: "text", text: record.text }] }
     if (this.stepIsOpen) this.context.defer(message)
     else this.context.add(this.turns, message)

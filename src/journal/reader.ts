@@ -71,7 +71,22 @@ function markOf(top: number, { shard, scanned }: Head): string {
   return `${top}:${shard}:${scanned.validBytes}`
 }
 
-export function createReader(folder: Folder): RunReader {
+/** True if the process that created a shard without a header will never write it: it is dead, or known to have given up. */
+export type IsVoid = (shard: number, taking: Taking) => boolean | Promise<boolean>
+
+/** On a store that appends, a shard has its claim as soon as it has its name: without one, a power loss took it. */
+export function isVoidClaim(
+  folder: Folder,
+  { claim }: Taking,
+  isDead: (owner: JsonObject, isLocal: boolean) => boolean,
+): boolean {
+  const isLocal = folder.append !== undefined
+  if (claim === null) return isLocal
+  return claim.owner !== undefined && isDead(claim.owner, isLocal)
+}
+
+/** Without `isVoid`, every creator of a shard may be alive. */
+export function createReader(folder: Folder, isVoid: IsVoid = () => false): RunReader {
   let top = -1
   let takeoverPending = false
   let droppedBytes = 0
@@ -106,7 +121,7 @@ export function createReader(folder: Folder): RunReader {
       const head = await findHead(folder, top, known)
       if (head === null) return []
       droppedBytes = head.droppedBytes
-      takeoverPending = !(await isFinal(folder, head))
+      takeoverPending = !(await isFinal(folder, head, isVoid))
       owner = head.header.owner ?? null
       // Records that were not returned must be read again.
       known = takeoverPending ? undefined : { ...head, validBytes: head.scanned.validBytes }
@@ -142,16 +157,21 @@ async function isUnchanged(folder: Folder, { shard, validBytes }: KnownShard): P
 
 /**
  * True if the records of the head survive a power loss and a takeover, so that they may be published: the shard is synced
- * first, and no process has started to take the run by then.
+ * first, and no process that could still take the run has started to by then. Every later one reads the head after that.
  */
-async function isFinal(folder: Folder, head: Head): Promise<boolean> {
+async function isFinal(folder: Folder, head: Head, isVoid: IsVoid): Promise<boolean> {
   if (!folder.append) return true
   try {
     await folder.append.sync(shardName(head.shard))
   } catch {
     return false
   }
-  return !(await folder.exists(shardName(head.shard + 1)))
+  for (let shard = head.shard + 1; await folder.exists(shardName(shard)); shard++) {
+    const bytes = await folder.read(shardName(shard))
+    if (bytes === null || scanShard(bytes).header !== null) return false
+    if (!(await isVoid(shard, { claim: claimOf(bytes) }))) return false
+  }
+  return true
 }
 
 /**

@@ -26,7 +26,7 @@ test("a result has the newest 1,000 calls, the number of all, and every server t
     const callId = `${index}.0`
     return [called(callId, index === 0 ? "mcp:docs/search" : "Read"), finished(callId)]
   })
-  const result = resultOf(folded(bodies.flat()), { path: "", lastShard: 0 })
+  const result = resultOf(folded(bodies.flat()), { workspaceId: "default", path: "", lastShard: 0 })
   expect(result.toolCalls).toHaveLength(1000)
   expect(result.toolCalls[0]?.id).toBe("500.0")
   expect(result.toolCalls.at(-1)?.id).toBe("1499.0")

@@ -1,4 +1,5 @@
 import type { RunRecord } from "../contract/event.ts"
+import type { Json } from "../contract/json.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { newCall } from "./parts.ts"
 import type { ProjectedCall } from "./projected-call.ts"
@@ -21,6 +22,10 @@ export class RecentCalls {
   readonly servers = new Set<string>()
   /** True if any result is stored next to the run, so that the conversation contains a reference to it. */
   hasOffloaded = false
+  /** True if a backend has run a tool itself. */
+  hasForeign = false
+  /** The types of the subagents that a backend has started itself. */
+  readonly subagents = new Set<string>()
   readonly #calls = new Map<string, ProjectedCall>()
 
   get(callId: string): ProjectedCall | undefined {
@@ -71,13 +76,20 @@ export class RecentCalls {
     if (call && args !== undefined) call.finalArgs = args
   }
 
-  finish({ callId, outcome, durationMs, stored }: RunRecord & { readonly type: "tool-result" }): void {
+  finish({ callId, outcome, durationMs, stored, ungated }: RunRecord & { readonly type: "tool-result" }): void {
     const call = this.#calls.get(callId)
     if (!call) return
     call.outcome = outcome
     call.durationMs = durationMs
     call.stored = stored
+    call.ungated = ungated
+    if (call.executor === "backend" && outcome.status !== "denied") this.#noteForeign(call)
     this.hasOffloaded ||= stored !== undefined && "bytes" in stored
+  }
+
+  #noteForeign({ name, args }: ProjectedCall): void {
+    this.hasForeign = true
+    if (name === "Task") this.subagents.add(subagentIn(args))
   }
 
   #forgetOldest(): void {
@@ -92,4 +104,11 @@ export class RecentCalls {
 /** A call that was made through CallTool has the name of the tool in its arguments. */
 function innerName({ name, args }: Pick<ProjectedCall, "name" | "args">): string {
   return name === "CallTool" && isJsonObject(args) && typeof args.name === "string" ? args.name : name
+}
+
+/** Vendors name the type of a subagent differently. */
+function subagentIn(args: Json): string {
+  const { subagent_type, agent_name, agent_type } = isJsonObject(args) ? args : {}
+  const named = [subagent_type, agent_name, agent_type].find((each) => typeof each === "string" && each !== "")
+  return typeof named === "string" ? named : "unnamed"
 }

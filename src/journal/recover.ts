@@ -28,3 +28,10 @@ export function flagUnknown(run: RunProjection, keeps: (call: ProjectedCall) => 
   }
   return flags
 }
+
+/** For a takeover that does not continue the run: the records before it are then visible to readers. */
+export const takeAbandoned: RecordBody = {
+  type: "warning",
+  code: "takeover_abandoned",
+  message: "A process that was taking over this run stopped before it could continue it.",
+}

@@ -1,4 +1,4 @@
-import type { ToolEnforcement } from "../contract/capabilities.ts"
+import type { Told, ToolEnforcement } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import type {
   CapabilitiesUsed,
@@ -10,7 +10,7 @@ import type {
   Usage,
 } from "../contract/result.ts"
 import type { RunSummary } from "../contract/run.ts"
-import type { RunState, UnfinishedRun } from "../contract/runtime.ts"
+import type { UnfinishedRun } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import { plainText } from "../lib/content.ts"
 import { addUsage } from "../lib/usage.ts"
@@ -20,11 +20,16 @@ import { RunProjection } from "./projection.ts"
 /** The state of an active run. */
 type RunningRun = UnfinishedRun & { readonly status: "running" }
 
-type Transcript = RunState["transcript"]
+/** Where a run is stored. */
+interface Stored {
+  readonly workspaceId: string
+  readonly path: string
+  readonly lastShard: number
+}
 
 /** Returns the result of a run with any status. */
-export function resultOf(run: RunProjection, transcript: Transcript): RunResult | RunningRun {
-  const facts = factsOf(run, transcript)
+export function resultOf(run: RunProjection, stored: Stored): RunResult | RunningRun {
+  const facts = factsOf(run, stored)
   switch (run.status) {
     case "running":
       return { ...facts, status: "running", data: null }
@@ -42,32 +47,35 @@ export function resultOf(run: RunProjection, transcript: Transcript): RunResult 
 }
 
 /** The result of a run that this process had to stop for a reason that it cannot record. */
-export function stoppedResult(run: RunProjection, transcript: Transcript, error: Failure): StoppedResult {
-  return { ...factsOf(run, transcript, "failed"), status: "failed", data: null, error }
+export function stoppedResult(run: RunProjection, stored: Stored, error: Failure): StoppedResult {
+  return { ...factsOf(run, stored, "failed"), status: "failed", data: null, error }
 }
 
 const withoutReason = new LonghaulError("internal", "The run ended without a recorded reason.").toJSON()
 
-function factsOf(run: RunProjection, transcript: Transcript, status = run.status): RunFacts {
+function factsOf(run: RunProjection, { workspaceId, path, lastShard }: Stored, status = run.status): RunFacts {
   return {
+    workspaceId,
     runId: run.runId,
     nodeId: run.nodeId,
+    ...(run.input?.metadata && { metadata: run.input.metadata }),
     text: run.text,
+    ...(run.input?.outputCheck?.name !== undefined && { outputSchema: run.input.outputCheck.name }),
     ...(run.output && { structuredSource: run.output.source }),
     usage: addUsage(run.usage, run.agents.usage),
     turns: run.turns + run.agents.turns,
     durationMs: run.durationMs,
-    backend: run.backend,
-    model: run.model ?? null,
+    backend: run.route.backend,
+    model: run.route.model ?? null,
     ...(run.input?.effort !== undefined && { effort: run.input.effort }),
-    sessionId: run.session?.id ?? null,
+    sessionId: run.route.session?.id ?? null,
     toolCalls: Array.from(run.calls.values(), (call) => callRecord(call, status)),
     toolCallCount: run.calls.count,
     capabilitiesUsed: capabilitiesUsed(run),
-    failover: run.failover,
-    enforcement: run.enforcement ?? everythingEnforced,
+    failover: run.route.failover,
+    enforcement: run.route.enforcement ?? everythingEnforced,
     warnings: run.warnings,
-    transcript,
+    transcript: { path, lastShard },
     timestamp: run.updatedAt,
   }
 }
@@ -77,13 +85,18 @@ export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
   return {
     promptCache: usedCache(run.usage),
     thinking: run.thinking,
-    structuredOutputEnforced: run.schemaEnforced,
-    subagentInvoked: run.agents.byId.size > 0,
+    structuredOutputEnforced: run.route.schemaEnforced,
+    subagentInvoked: run.agents.byId.size + run.calls.subagents.size > 0 || unlessUntold(run, "subagents", false),
     mcpServersUsed: [...run.calls.servers],
-    nativeSubagentsUsed: [],
-    toolCompactionApplied: run.calls.hasOffloaded,
-    contextCompactionApplied: run.context.isCompacted,
+    nativeSubagentsUsed: unlessUntold(run, "subagents", [...run.calls.subagents]),
+    toolCompactionApplied: run.calls.hasOffloaded || (run.calls.hasForeign ? null : false),
+    contextCompactionApplied: run.context.isCompacted || unlessUntold(run, "compaction", false),
   }
+}
+
+/** Null if a backend of the run does not report it. */
+function unlessUntold<Value>({ route: { untold } }: RunProjection, told: Told, value: Value): Value | null {
+  return untold.has(told) ? null : value
 }
 
 /** Of a backend whose tools the runtime runs. */
@@ -106,13 +119,13 @@ export function pendingOf({ ask, calls, agents }: RunProjection): PendingToolCal
 }
 
 /** The facts of a run without a journal: it could not start, waits for a slot, or does not exist. */
-export function factsWithout({ runId, nodeId }: RunKey, path: string): RunFacts {
+export function factsWithout({ workspaceId, runId, nodeId }: RunKey, path: string): RunFacts {
   const nothing = new RunProjection()
   nothing.runId = runId
   nothing.nodeId = nodeId
   nothing.startedAt = Date.now()
   nothing.updatedAt = nothing.startedAt
-  return factsOf(nothing, { path, lastShard: -1 })
+  return factsOf(nothing, { workspaceId, path, lastShard: -1 })
 }
 
 /** The result of a run that could not start. */
@@ -120,15 +133,17 @@ export function failedToBegin(key: RunKey, path: string, error: LonghaulError): 
   return { ...factsWithout(key, path), status: "failed", data: null, error: error.toJSON() }
 }
 
-export function summaryOf(run: RunProjection): RunSummary {
+export function summaryOf({ workspaceId }: Pick<RunKey, "workspaceId">, run: RunProjection): RunSummary {
   const task = run.input?.messages.findLast((message) => message.role === "user")
   return {
+    workspaceId,
     runId: run.runId,
     nodeId: run.nodeId,
     ...(run.continues !== undefined && { continues: run.continues }),
     status: run.status,
     ...(run.status === "paused" && run.pause && { pause: run.pause.reason }),
     task: task ? plainText(task.content, " ") : "",
+    ...(run.input?.metadata && { metadata: run.input.metadata }),
     turns: run.turns + run.agents.turns,
     startedAt: run.startedAt,
     updatedAt: run.updatedAt,
@@ -148,6 +163,7 @@ function callRecord(call: ProjectedCall, runStatus: RunProjection["status"]): To
     result,
     status,
     durationMs: call.durationMs,
+    ...(call.ungated && { ungated: call.ungated }),
     ...(status !== "ok" && { error: result ?? missingResult(runStatus) }),
   }
 }

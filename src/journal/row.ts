@@ -31,7 +31,9 @@ export async function findHead(folder: Folder, top: number, known?: KnownShard):
     const scanned = scanShard(bytes, undefined, before, folder.append?.crc32)
     // A file that is created as a whole is never half written, so without a header it is damaged, not void.
     const isWhole = !folder.append && bytes.length > 0
-    if (scanned.damaged || (isWhole && scanned.header === null)) throw damaged(folder, shard)
+    if (scanned.damaged || (isWhole && scanned.header === null)) {
+      throw damaged(folder, shard, (before?.validBytes ?? 0) + scanned.validBytes)
+    }
     if (scanned.header === null) continue
     const droppedBytes = (before?.validBytes ?? 0) + bytes.length - scanned.validBytes
     return { shard, header: scanned.header, scanned, droppedBytes }
@@ -115,15 +117,16 @@ export async function scanCounted(
   const bytes = await readShard(folder, position.shard)
   const scanned = bytes && scanShard(bytes, position.bytes, undefined, folder.append?.crc32)
   if (scanned?.header) return { ...scanned, header: scanned.header }
-  throw damaged(folder, position.shard)
+  throw damaged(folder, position.shard, 0)
 }
 
 export function recordsOf(scanned: ScannedShard, version: number): readonly RunRecord[] {
   return upgradeRecords(scanned.lines, version)
 }
 
-function damaged(folder: Folder, shard: number): LonghaulError {
-  return new LonghaulError("storage", `Journal shard ${shardName(shard)} in ${folder.location} is damaged.`, {
+function damaged(folder: Folder, shard: number, readable: number): LonghaulError {
+  const what = `Journal shard ${shardName(shard)} in ${folder.location} is damaged: its records after byte ${readable} are lost.`
+  return new LonghaulError("storage", what, {
     retryable: false,
     fix: "Restore the run's folder from a backup; longhaul never skips acknowledged records.",
   })

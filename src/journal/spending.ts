@@ -27,6 +27,13 @@ export class Spending {
     this.#reserve = undefined
   }
 
+  /** Counts a request whose answer failed: its usage, or `reserve` if none was reported. */
+  fail(usage: Usage, reserve: Reserve | undefined, sample?: string): void {
+    this.add(usage, sample)
+    if (sample === undefined) this.#reserve = undefined
+    if (reserve) this.#count(reserve)
+  }
+
   /** Gives back the reserve of a request that was refused. */
   refund(): void {
     this.#reserve = undefined

@@ -12,7 +12,7 @@ test("a journal of version 1 stays readable", async () => {
   const folder = memoryStore().folder("run")
   await folder.create("000000.jsonl", bytes)
   const run = project(await createReader(folder).next())
-  expect(resultOf(run, { path: "", lastShard: 0 })).toMatchObject({
+  expect(resultOf(run, { workspaceId: "default", path: "", lastShard: 0 })).toMatchObject({
     runId: "fixture",
     status: "done",
     text: "Paid.",
@@ -38,7 +38,7 @@ test("a journal of version 2 stays readable, including a shard without a header"
     await folder.create(name, readFileSync(new URL(`./__fixtures__/v2/${name}`, import.meta.url)))
   }
   const run = project(await createReader(folder).next())
-  expect(resultOf(run, { path: "", lastShard: 2 })).toMatchObject({
+  expect(resultOf(run, { workspaceId: "default", path: "", lastShard: 2 })).toMatchObject({
     runId: "fixture",
     status: "done",
     text: "Paid.",

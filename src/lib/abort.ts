@@ -86,3 +86,10 @@ function tellAll(waiting: AbortListener[]): void {
 const waitingFor = new WeakMap<AbortSignal, AbortListener[]>()
 
 function nothing(): void {}
+
+/** Lets the process exit while the timer is pending, on hosts where timers keep a process alive. */
+export function unreferenced<Timer>(timer: Timer): Timer {
+  if (typeof timer === "object" && timer !== null && "unref" in timer && typeof timer.unref === "function")
+    timer.unref()
+  return timer
+}

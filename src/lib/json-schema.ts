@@ -1,19 +1,41 @@
 import type { OutputUnit, Schema, SchemaDraft, Validator } from "@cfworker/json-schema"
 import type { Json, JsonSchema } from "../contract/json.ts"
+import type { LinearPattern } from "./linear-pattern.ts"
+import { linearPatterns, withoutPatterns } from "./schema/linear-schema.ts"
 import { formatPath } from "./standard-schema.ts"
 
 /**
- * All mismatches of a value with a schema; empty: it matches. `whole` is the name of the value. A promise only while
- * the schema library loads. Throws for a hostile value or a broken schema.
+ * All mismatches of a value with a schema; empty: it matches. `whole` is the name of the value. A promise only for
+ * the first value of a schema. Throws for a hostile value or a broken schema.
  */
 export function schemaIssues(
   schema: JsonSchema,
   value: Json,
   whole: string,
 ): readonly string[] | Promise<readonly string[]> {
-  if (validatorClass === undefined) return loadValidatorClass().then(() => schemaIssues(schema, value, whole))
-  const { valid, errors } = validatorFor(schema).validate(value)
+  const patterns = patternsOf.get(schema)
+  if (validatorClass === undefined || patterns === undefined) {
+    return prepare(schema).then(() => schemaIssues(schema, value, whole))
+  }
+  if (hasInfinity(value)) return [`${whole}: has a number that is too large`]
+  const checked = patterns.size === 0 ? schema : withoutPatterns(schema, value, patterns)
+  if (checked === undefined) return [`${whole}: is too long to be checked against the patterns of its schema`]
+  const { valid, errors } = validatorFor(checked).validate(value)
   return valid ? [] : describe(errors, whole)
+}
+
+const patternsOf = new WeakMap<JsonSchema, ReadonlyMap<string, LinearPattern>>()
+
+async function prepare(schema: JsonSchema): Promise<void> {
+  if (validatorClass === undefined) await loadValidatorClass()
+  patternsOf.set(schema, await linearPatterns(schema))
+}
+
+/** JSON can have `1e400`, which JavaScript reads as a number that JSON cannot have. */
+function hasInfinity(value: Json): boolean {
+  if (typeof value === "number") return !Number.isFinite(value)
+  if (typeof value !== "object" || value === null) return false
+  return Object.values(value).some((each: Json) => hasInfinity(each))
 }
 
 let validatorClass: typeof Validator | undefined

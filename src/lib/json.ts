@@ -59,6 +59,14 @@ function issueInside(value: object, name: string, above: unknown[]): string | un
 
 const DEEPEST = 256
 
+/** The same value with every text in it changed, keys included. */
+export function withTexts(value: Json, change: (text: string) => string): Json {
+  if (typeof value === "string") return change(value)
+  if (isArray(value)) return value.map((each) => withTexts(each, change))
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [change(key), withTexts(each, change)]))
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }

@@ -15,6 +15,8 @@ export interface LinearPatternOptions {
   readonly ignoreCase?: boolean
   /** `^` and `$` match at the ends of lines, separated by `\n`. */
   readonly multiline?: boolean
+  /** The syntax that the pattern is written in. Default: RE2's. */
+  readonly syntax?: "RE2" | "JavaScript"
 }
 
 /** Its message completes "The pattern …" for the author of the pattern. */
@@ -27,11 +29,12 @@ export class PatternError extends Error {
  * hours. The engine is loaded with the first pattern.
  */
 export async function compileLinearPattern(
-  source: string,
-  { ignoreCase = false, multiline = false }: LinearPatternOptions = {},
+  given: string,
+  { ignoreCase = false, multiline = false, syntax = "RE2" }: LinearPatternOptions = {},
 ): Promise<LinearPattern> {
-  if (source.length > maxSourceLength) throw new PatternError(`is longer than ${maxSourceLength} characters`)
+  if (given.length > maxSourceLength) throw new PatternError(`is longer than ${maxSourceLength} characters`)
   const engine = await import("re2js")
+  const source = syntax === "RE2" ? given : engine.RE2JS.translateRegExp(given)
   const flags = (ignoreCase ? engine.RE2JS.CASE_INSENSITIVE : 0) | (multiline ? engine.RE2JS.MULTILINE : 0)
   const compile = (pattern: string): RE2JS => {
     try {

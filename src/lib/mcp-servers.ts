@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { McpServer, McpServers } from "../contract/mcp.ts"
 import { shown } from "./known-keys.ts"
+import { isCredential } from "./text/credential.ts"
 
 /** `mcp__<server>__<tool>` as policies write it. `server`: its name, if it is known: it may contain the separator. */
 export function policyToolName(toolName: string, server?: string): string {
@@ -20,7 +21,7 @@ export function mcpSafe(name: string): string {
 export function serverCredentials(servers: McpServers): Readonly<Record<string, string>> {
   const values = Object.entries(servers).flatMap(([name, server]) =>
     valuesOf(server).flatMap(([key, value]) =>
-      value.length < SHORTEST_SECRET ? [] : [[`${name}/${key}`, value.replace(/^Bearer /i, "")]],
+      isCredential(key, value) ? [[`${name}/${key}`, value.replace(/^Bearer /i, "")]] : [],
     ),
   )
   return Object.fromEntries(values)
@@ -35,8 +36,6 @@ function valuesOf(server: McpServer): readonly (readonly [string, string])[] {
     ...(privateKey !== undefined && { privateKey }),
   })
 }
-
-const SHORTEST_SECRET = 8
 
 export function checkedServers(servers: McpServers | undefined): McpServers {
   for (const [name, server] of Object.entries(servers ?? {})) checkServer(name, server)

@@ -2,6 +2,15 @@ import type { Usage } from "../contract/result.ts"
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
 
+/** Of a request whose provider reported nothing. */
+export const unknownUsage: Usage = {
+  inputTokens: null,
+  outputTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  costUsd: null,
+}
+
 /** An unknown bucket makes the sum unknown. */
 export function addUsage(sum: Usage, more: Usage): Usage {
   return {

@@ -55,7 +55,8 @@ export class Metering {
   }
 }
 
-function cacheMetrics({ cacheReadTokens: readTokens }: Usage): readonly RunMetric[] {
-  if (readTokens === null) return []
+function cacheMetrics({ inputTokens, cacheReadTokens: readTokens }: Usage): readonly RunMetric[] {
+  // A failed request whose usage was not reported has none of either.
+  if (readTokens === null || (readTokens === 0 && inputTokens === 0)) return []
   return [readTokens > 0 ? { type: "cache-hit", readTokens } : { type: "cache-miss" }]
 }

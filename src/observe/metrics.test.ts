@@ -43,7 +43,7 @@ function told(runId: string, timed: readonly Timed[]): readonly Told[] {
 
 function observe(...events: readonly Told[]) {
   const observer = createMetricsObserver()
-  for (const [event, runId] of events) observer.recordEvent(event, { runId, nodeId: "main" })
+  for (const [event, runId] of events) observer.recordEvent(event, { workspaceId: "default", runId, nodeId: "main" })
   return observer
 }
 
@@ -125,7 +125,7 @@ test("a started run is active or has one of four endings", () => {
 test("nodes of one run count as separate runs", () => {
   const observer = createMetricsObserver()
   for (const nodeId of ["main", "helper"]) {
-    observer.recordEvent({ seq: 0, at: 0, ...start } as RunRecord, { runId: "a", nodeId })
+    observer.recordEvent({ seq: 0, at: 0, ...start } as RunRecord, { workspaceId: "default", runId: "a", nodeId })
   }
   expect(observer.snapshot().runs).toMatchObject({ started: 2, active: 2 })
 })
@@ -160,7 +160,8 @@ test("tool names invented by a model do not accumulate without bound", () => {
 test("runs without an end event do not accumulate without bound", () => {
   const observer = createMetricsObserver()
   const event = { seq: 0, at: 0, ...start } as RunRecord
-  for (let run = 0; run < 65_540; run++) observer.recordEvent(event, { runId: String(run), nodeId: "main" })
+  for (let run = 0; run < 65_540; run++)
+    observer.recordEvent(event, { workspaceId: "default", runId: String(run), nodeId: "main" })
   expect(observer.snapshot().runs).toMatchObject({ started: 65_540, active: 65_536 })
 })
 
@@ -174,7 +175,10 @@ test("reset clears the totals but not the active runs", () => {
   )
   observer.reset()
   expect(observer.snapshot()).toMatchObject({ events: 0, costUsd: 0, tokens: { input: 0 }, runs: { active: 1 } })
-  observer.recordEvent({ seq: 3, at: 50, type: "turn-end", turn: 1 }, { runId: "a", nodeId: "main" })
+  observer.recordEvent(
+    { seq: 3, at: 50, type: "turn-end", turn: 1 },
+    { workspaceId: "default", runId: "a", nodeId: "main" },
+  )
   expect(observer.snapshot().turns.count).toBe(1)
 })
 

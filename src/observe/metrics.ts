@@ -244,6 +244,6 @@ function begin(live: Map<string, LiveRun>, key: string): void {
   }
 }
 
-function keyOf({ runId, nodeId }: ObservedRun, agent = ""): string {
-  return `${runId}\n${nodeId}\n${agent}`
+function keyOf({ workspaceId, runId, nodeId }: ObservedRun, agent = ""): string {
+  return `${workspaceId}\n${runId}\n${nodeId}\n${agent}`
 }

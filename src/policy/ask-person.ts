@@ -1,11 +1,12 @@
 import type { ApprovalDecision, ApprovalRequest } from "../contract/policy.ts"
-import { Aborter, delay, onAbort, orAborted } from "../lib/abort.ts"
+import { Aborter, delay, onAbort } from "../lib/abort.ts"
 import { isJsonObject, jsonCopy, whyNotJson } from "../lib/json.ts"
 import type { ActivePolicy } from "./pipeline.ts"
 
 /**
  * Calls `onAsk`. No decision in time, an exception and an unknown decision deny the call; a question stays open then, because a
- * refusal would be an answer, and only the person may give one. `stop`: closes the question.
+ * refusal would be an answer, and only the person may give one. `stop`: closes the question, which stays open then as well,
+ * unless the decision is there already: to stop is not to deny.
  */
 export async function askPerson(
   { onAsk, askTimeoutMs }: Pick<ActivePolicy, "onAsk" | "askTimeoutMs">,
@@ -14,14 +15,19 @@ export async function askPerson(
 ): Promise<ApprovalDecision> {
   const without = (denial: ApprovalDecision) => (request.reason === "input" ? pause : denial)
   const closing = new Aborter()
-  const unlink = onAbort(stop, () => closing.abort())
+  let leaveOpen = (_: ApprovalDecision) => {}
+  const stopped = new Promise<ApprovalDecision>((resolve) => {
+    leaveOpen = resolve
+  })
+  const unlink = onAbort(stop, () => {
+    // Before the callback hears of it: what it then returns is no decision of a person.
+    leaveOpen(pause)
+    closing.abort()
+  })
   try {
     const late = delay(askTimeoutMs, closing.signal).then(() => without(tooLate))
-    const asking = orAborted(
-      onAsk?.({ ...request, args: jsonCopy(request.args), signal: closing.signal }),
-      closing.signal,
-    )
-    return checkedDecision(await Promise.race([asking, late])) ?? without(failed)
+    const asking = onAsk?.({ ...request, args: jsonCopy(request.args), signal: closing.signal })
+    return checkedDecision(await Promise.race([asking, stopped, late])) ?? without(failed)
   } catch {
     return without(failed)
   } finally {

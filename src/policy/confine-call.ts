@@ -1,21 +1,23 @@
 import type { PolicyCall } from "../contract/policy.ts"
 import { isOurs } from "../lib/own-names.ts"
 import type { ResolvePath } from "./rules/find-paths.ts"
+import { usesOf } from "./rules/known-tools.ts"
 import { absolutePath } from "./rules/path-pattern.ts"
-import { pathsIn, readers, writers } from "./rules/tool-shapes.ts"
 
 /**
  * Why a file tool that somebody else runs must not run: one of its paths leads outside the workspace, or to the files that govern
  * runs. Our own tools check that themselves, on the opened file.
  */
 export async function outsideWorkspace(
-  { tool, args, cwd, workspace }: PolicyCall,
+  call: PolicyCall,
   resolvePath: ResolvePath = async (path) => path,
 ): Promise<string | undefined> {
-  if (!readers.includes(tool) && !writers.includes(tool)) return undefined
+  const { read = [], write = [] } = await usesOf(call)
+  if (read.length + write.length === 0) return undefined
+  const { cwd, workspace } = call
   const root = await resolvePath(absolutePath("/", workspace))
   const start = absolutePath("/", cwd)
-  for (const path of await pathsIn(tool, args)) {
+  for (const path of new Set([...read, ...write])) {
     if (path === undefined) return "one of its paths cannot be read"
     const real = await resolvePath(absolutePath(start, path)).catch(() => undefined)
     if (real === undefined) return `${path} cannot be resolved`

@@ -8,12 +8,15 @@ import type {
   PolicyMode,
   PolicyService,
   RuleDecision,
+  Ruled,
   Rules,
   ServiceOutput,
   ServiceVerdict,
 } from "../contract/policy.ts"
-import type { Risk } from "../contract/tool.ts"
+import type { Risk, UsesOf } from "../contract/tool.ts"
+import { orAborted } from "../lib/abort.ts"
 import { canonicalJson, isJsonObject, jsonCopy } from "../lib/json.ts"
+import { deciding, FAILED, ruleDecision, ruledBy } from "./rule-decision.ts"
 
 /** A policy that is ready to decide. */
 export interface ActivePolicy extends Pick<Policy, "ask" | "onAsk"> {
@@ -24,8 +27,12 @@ export interface ActivePolicy extends Pick<Policy, "ask" | "onAsk"> {
   readonly askTimeoutMs: number
 }
 
-/** The decision about one call. `args`: the final arguments, to which it is bound. */
-export type CallDecision = { readonly args: Json; readonly reasons: readonly DecisionReason[] } & (
+/** The decision about one call. `args`: the final arguments, to which it is bound. `ruled`: what the rules said, for the second look. */
+export type CallDecision = {
+  readonly args: Json
+  readonly reasons: readonly DecisionReason[]
+  readonly ruled?: Ruled | undefined
+} & (
   | { readonly verdict: "allow" }
   | { readonly verdict: "deny"; readonly reason: string }
   | { readonly verdict: "ask"; readonly via: AskVia; readonly question: string; readonly always?: AlwaysScope }
@@ -48,13 +55,17 @@ export interface CallFacts {
   digest(args: Json): string
   /** The arguments as services and records may see them: with references instead of secrets. */
   mask(args: Json): Json
+  /** Aborts when the run is stopped: services are not waited for. */
+  readonly signal?: AbortSignal
 }
 
 /** True if `decideCall` would allow every call of the tool and `scanOutput` would pass all its outputs. */
-export function allowsAtOnce(policy: ActivePolicy, tool: string, risk: Risk): boolean {
+export function allowsAtOnce(policy: ActivePolicy, tool: string, risk: Risk, uses?: UsesOf): boolean {
   const { rules, services } = policy
-  if (services.length > 0 || !rules.allowsAtOnce(tool)) return false
-  return rules.allowsAlways(tool) || !asksForTier(policy, tierOf(policy, tool, risk)) || isPreApproved(policy, tool)
+  if (services.length > 0 || !rules.allowsAtOnce(tool, uses)) return false
+  return (
+    rules.allowsAlways(tool, uses) || !asksForTier(policy, tierOf(policy, tool, risk)) || isPreApproved(policy, tool)
+  )
 }
 
 /**
@@ -63,19 +74,19 @@ export function allowsAtOnce(policy: ActivePolicy, tool: string, risk: Risk): bo
  */
 export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<CallDecision> {
   const found = await askStages(policy, call, facts)
-  const { args, reasons } = found
+  const { args, reasons, ruled } = found
   if (found.denied !== undefined) return denied(found, found.denied)
   const open = facts.isApproved ? [] : await openAsks(policy, found.asks, { ...call, args }, facts)
   const strictest = open.find(({ isFirm }) => isFirm) ?? open[0]
   if (strictest === undefined) {
     const isListed = found.asks.length > 0 && !facts.isApproved
-    return { verdict: "allow", args, reasons: isListed ? [...reasons, allowListed(call.tool)] : reasons }
+    return { verdict: "allow", args, ruled, reasons: isListed ? [...reasons, allowListed(call.tool)] : reasons }
   }
   if (policy.mode === "deny") return denied(found, reason("mode", "deny", `The mode is deny. ${strictest.text}`))
   const via = viaOf(policy, strictest)
   if (via === undefined) return denied(found, reason("approval", "deny", `${strictest.text} ${NO_APPROVER}`))
   const always = open.every(({ isFirm }) => !isFirm) ? await policy.rules.alwaysScope({ ...call, args }) : undefined
-  return { verdict: "ask", args, reasons, via, question: strictest.text, ...(always && { always }) }
+  return { verdict: "ask", args, ruled, reasons, via, question: strictest.text, ...(always && { always }) }
 }
 
 /** Decides whether an output may be passed on, also that of a failed call. */
@@ -83,13 +94,15 @@ export async function scanOutput(
   { rules, services }: ActivePolicy,
   call: PolicyCall,
   output: ServiceOutput,
-  digest: (args: Json) => string,
+  { digest, signal }: Pick<CallFacts, "digest" | "signal">,
 ): Promise<OutputDecision> {
   const opened: DecisionReason[] = []
   const blocked = contained(() => rules.scan(call.tool, output.text), reason("output", "block", FAILED))
   if (blocked) return { blocked, opened }
   for (const service of services) {
-    const verdict = await verdictOf("block", () => service.scan(boundCall(call, digest(call.args)), output))
+    const verdict = await verdictOf("block", signal, () =>
+      service.scan(boundCall(call, digest(call.args)), output, signal),
+    )
     if (verdict.decision !== "allow") return { blocked: ofService(verdict, "block"), opened }
     if (verdict.opened !== undefined) opened.push(reason("service", "allow", verdict.opened))
   }
@@ -108,6 +121,7 @@ interface Stages {
   readonly reasons: readonly DecisionReason[]
   readonly asks: readonly Ask[]
   readonly denied?: DecisionReason
+  readonly ruled: Ruled
 }
 
 /** Rules and services decide again after each rewrite of a service; after the third they deny. */
@@ -115,30 +129,23 @@ async function askStages(policy: ActivePolicy, call: PolicyCall, facts: CallFact
   let args = call.args
   const reasons: DecisionReason[] = []
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    const ruled = await ruleDecision(policy, { ...call, args })
+    const ruled = await ruleDecision(policy.rules, { ...call, args })
     reasons.push(...ruled.reasons)
     args = ruled.args ?? args
-    if (ruled.verdict === "deny") return { args, reasons, asks: [], denied: deciding(ruled) }
+    const base = { args, reasons, ruled: ruledBy(ruled) }
+    if (ruled.verdict === "deny") return { ...base, asks: [], denied: deciding(ruled) }
     const served = policy.services.length === 0 ? notServed : await askServices(policy, { ...call, args }, facts)
     reasons.push(...served.reasons)
-    if (served.denied) return { args, reasons, asks: [], denied: served.denied }
+    if (served.denied) return { ...base, asks: [], denied: served.denied }
     if (served.args === undefined) {
       const tier = ruled.verdict === undefined ? askOfTier(policy, call.tool, facts.risk) : undefined
       if (tier) reasons.push(tier.reason)
-      return { args, reasons, asks: [...askOfRules(ruled), ...served.asks, ...(tier ? [tier.ask] : [])] }
+      return { ...base, asks: [...askOfRules(ruled), ...served.asks, ...(tier ? [tier.ask] : [])] }
     }
     args = served.args
   }
   const unstable = reason("service", "deny", "The arguments were rewritten again and again.")
-  return { args, reasons: [...reasons, unstable], asks: [], denied: unstable }
-}
-
-async function ruleDecision({ rules }: ActivePolicy, call: PolicyCall): Promise<RuleDecision> {
-  try {
-    return await rules.decide(call)
-  } catch {
-    return { verdict: "deny", reasons: [reason("rule", "deny", FAILED)] }
-  }
+  return { args, reasons: [...reasons, unstable], asks: [], denied: unstable, ruled: { verdict: "deny", asked: [] } }
 }
 
 function askOfRules(ruled: RuleDecision): readonly Ask[] {
@@ -154,12 +161,15 @@ interface Served extends Pick<Stages, "reasons" | "asks" | "denied"> {
 
 const notServed: Served = { reasons: [], asks: [] }
 
-async function askServices({ services }: ActivePolicy, call: PolicyCall, { digest, mask }: CallFacts): Promise<Served> {
+async function askServices({ services }: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<Served> {
+  const { digest, mask, signal } = facts
   const reasons: DecisionReason[] = []
   const asks: Ask[] = []
   const args = mask(call.args)
   for (const service of services) {
-    const verdict = await verdictOf("deny", () => service.decide(boundCall({ ...call, args }, digest(call.args))))
+    const verdict = await verdictOf("deny", signal, () =>
+      service.decide(boundCall({ ...call, args }, digest(call.args)), signal),
+    )
     if (verdict.decision === "allow") {
       if (verdict.opened !== undefined) reasons.push(reason("service", "allow", verdict.opened))
       if (verdict.args === undefined || canonicalJson(verdict.args) === canonicalJson(args)) continue
@@ -181,9 +191,14 @@ function boundCall(call: PolicyCall, digest: string) {
 }
 
 /** An exception and a verdict that is not understood are `failed`: a service may be any object of the host. */
-async function verdictOf(failed: "deny" | "block", ask: () => Promise<ServiceVerdict>): Promise<ServiceVerdict> {
+async function verdictOf(
+  failed: "deny" | "block",
+  signal: AbortSignal | undefined,
+  ask: () => Promise<ServiceVerdict>,
+): Promise<ServiceVerdict> {
   try {
-    const verdict: unknown = await ask()
+    const verdict: unknown = await orAborted(ask(), signal)
+    if (signal?.aborted) return { decision: failed, reason: STOPPED }
     // Safe: checked by `isVerdict`.
     if (isVerdict(verdict)) return verdict as ServiceVerdict
   } catch {
@@ -255,14 +270,9 @@ function viaOf(
   return wanted === "wait" && !onAsk ? undefined : wanted
 }
 
-function denied({ args, reasons }: Stages, why: DecisionReason): CallDecision {
+function denied({ args, reasons }: Pick<Stages, "args" | "reasons">, why: DecisionReason): CallDecision {
   const known = reasons.includes(why) ? reasons : [...reasons, why]
   return { verdict: "deny", args, reasons: known, reason: why.text }
-}
-
-/** The reason of the rule that decides stands first. */
-function deciding({ reasons, verdict = "deny" }: RuleDecision): DecisionReason {
-  return reasons[0] ?? reason("rule", verdict, "A rule of the policy decides so.")
 }
 
 function ofService(
@@ -291,5 +301,5 @@ function contained<Value>(work: () => Value, failed: Value): Value {
 const MOST_ROUNDS = 3
 /** The service saw references: what it returned for them could name any secret. */
 const SECRETS_REWRITTEN = "A policy service cannot change a call that contains secrets."
-const FAILED = "The policy failed."
+const STOPPED = "The run is being stopped."
 const NO_APPROVER = 'There is no approver: set policy.onAsk, or policy.ask to "pause".'

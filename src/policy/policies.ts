@@ -12,6 +12,7 @@ import type {
 import { checkKeys, keys, kindOf, oneOf, wholeNumber } from "../lib/known-keys.ts"
 import { noRules } from "./no-rules.ts"
 import type { ActivePolicy } from "./pipeline.ts"
+import { checkShape } from "./rules/check-document.ts"
 import type { CompileOptions } from "./rules/compile-rules.ts"
 
 /** What the host adds to a policy. Without it, there are no files, and paths are compared only as written. */
@@ -32,6 +33,9 @@ export function policies(
   tools: readonly string[],
 ): (own: readonly RunPolicy[]) => Promise<ActivePolicy> {
   checkPolicy(base, policyKeys)
+  for (const { document, source } of writtenRules(base)) {
+    checkShape(document, source, { tools, hasHomeFolder: host.homeFolder !== undefined })
+  }
   let common: Promise<ActivePolicy> | undefined
   return (own) => {
     if (own.length > 0) return activate([base, ...own], host, tools)
@@ -74,20 +78,27 @@ async function activate(all: readonly Policy[], host: PolicyHost, tools: readonl
 /** The rules are loaded only if there are any: they are not needed for tiers and callbacks. */
 async function compiled(sources: readonly PolicySource[], host: PolicyHost, tools: readonly string[]): Promise<Rules> {
   if (sources.length === 0) return noRules
-  const { resolvePath, homeFolder } = host
+  const { resolvePath, homeFolder, listFolder } = host
   const { compileRules } = await import("./rules/compile-rules.ts")
   return compileRules(sources, {
     tools,
     ...(resolvePath && { resolvePath }),
+    ...(listFolder && { listFolder }),
     ...(homeFolder !== undefined && { homeFolder }),
   })
 }
 
+/** The rules of a policy that are not in its file. */
+export function writtenRules(policy: Policy): readonly PolicySource[] {
+  const { mode: _, preApproved: __, ask: ___, askTimeoutMs: ____, onAsk: _____, services: ______, ...rest } = policy
+  const { file: _______, documents = [], ...document } = rest
+  return [...documents, ...(Object.keys(document).length > 0 ? [{ document, source: "the policy" }] : [])]
+}
+
 /** The rules of a policy and of its file. */
 async function sourcesOf(policy: Policy, host: PolicyHost): Promise<readonly PolicySource[]> {
-  const { mode: _, preApproved: __, ask: ___, askTimeoutMs: ____, onAsk: _____, services: ______, ...rest } = policy
-  const { file, documents = [], ...document } = rest
-  const own = [...documents, ...(Object.keys(document).length > 0 ? [{ document, source: "the policy" }] : [])]
+  const { file } = policy
+  const own = writtenRules(policy)
   if (file === undefined) return own
   if (host.readFile) return [...(await host.readFile(file)), ...own]
   throw new LonghaulError("config_invalid", "policy.file needs a file system.", {

@@ -2,7 +2,10 @@ import { expect, test } from "vitest"
 import { linkedFiles, policyCall } from "../../test/support/policy-scene.ts"
 import type { Files } from "../contract/env.ts"
 import type { Json } from "../contract/json.ts"
+import type { Policy } from "../contract/policy.ts"
 import { toolPolicy } from "./local.ts"
+import type { PolicyHost } from "./policies.ts"
+import { notRuled } from "./restrict-environment.ts"
 import { compileRules } from "./rules/compile-rules.ts"
 import { showsHidden } from "./search-below.ts"
 
@@ -33,7 +36,13 @@ const files = {
 const document = { rules: [{ deny: { tool: "Read", path: ["secrets/**", "**/.env", "**/*.pem"] } }] }
 const rules = await compileRules([{ document, source: "test" }])
 const shows = (tool: string, args: Json, given: Files | undefined = files) =>
-  showsHidden(policyCall(tool, args), rules, given, linkedFiles({ "/ws/vault": "/ws/secrets", "/ws/way": "/ws/lib" }))
+  showsHidden(
+    policyCall(tool, args),
+    rules,
+    notRuled,
+    given,
+    linkedFiles({ "/ws/vault": "/ws/secrets", "/ws/way": "/ws/lib" }),
+  )
 
 test.each<[string, Json]>([
   ["Grep", { pattern: "KEY" }],
@@ -72,8 +81,8 @@ test.each<[string, Json]>([
 test("a search does not run if it is not known what is there", async () => {
   const open = await compileRules([{ document: { rules: [{ allow: { tool: "*" } }] }, source: "test" }])
   const call = policyCall("Grep", { pattern: "KEY", path: "src" })
-  expect(await showsHidden(call, rules, undefined)).toContain("not known")
-  expect(await showsHidden(call, open, undefined)).toBeUndefined()
+  expect(await showsHidden(call, rules, notRuled, undefined)).toContain("not known")
+  expect(await showsHidden(call, open, notRuled, undefined)).toBeUndefined()
 })
 
 test("a search of a folder with too many entries does not run", async () => {
@@ -84,14 +93,41 @@ test("a search of a folder with too many entries does not run", async () => {
 })
 
 test("the policy of tools that other software runs refuses such a search, and one whose folder it cannot list", async () => {
-  const host = { listFolder: (path: string) => files.list(path, "/ws") }
+  const resolvePath = async (path: string) => path
+  const host = { resolvePath, listFolder: (path: string) => files.list(path, "/ws") }
   const rules = [...document.rules, { allow: { tool: "*" } }]
-  const decide = (path: string, given?: typeof host) =>
-    toolPolicy({ rules }, { workspace: "/ws", ...(given && { host: given }) }).preTool({
+  const decide = (path: string, given: PolicyHost) =>
+    toolPolicy({ rules }, { workspace: "/ws", host: given }).preTool({
       ...{ sessionId: "s", toolName: "Grep" },
       toolInput: { pattern: "KEY", path },
     })
   expect(await decide(".", host)).toMatchObject({ decision: "deny" })
   expect(await decide("src", host)).toMatchObject({ decision: "allow" })
-  expect(await decide("src")).toMatchObject({ decision: "deny" })
+  expect(await decide("src", { resolvePath })).toMatchObject({ decision: "deny" })
+})
+
+test.each<readonly [string, Policy]>([
+  ["a path", { rules: [{ deny: { path: "secrets/**" } }] }],
+  ["a path in an exception", { rules: [{ deny: { tool: "Read" }, except: { path: "docs/**" } }] }],
+  ["what is read", { rules: [{ allow: { read: "docs/**" } }] }],
+  ["what is written, in a document", { documents: [{ document: { rules: [{ ask: { write: "**" } }] }, source: "x" }] }],
+  ["paths in a preset", { extends: "workspace-write" }],
+])("rules about %s need a host that resolves links, or the policy of other software is refused", (_, policy) => {
+  expect(() => toolPolicy(policy, { workspace: "/ws" })).toThrow(expect.objectContaining({ code: "config_invalid" }))
+  expect(() => toolPolicy(policy, { workspace: "/ws", host: { resolvePath: async (path) => path } })).not.toThrow()
+})
+
+test("a link that is made while a person is asked refuses the call of another framework", async () => {
+  for (const refusal of [{ deny: { path: "secrets/**" } }, { ask: { read: "secrets/**" } }]) {
+    let target = "/ws/plain"
+    const resolvePath = async (path: string) => path.replace(/^\/ws\/x(?=\/|$)/, target)
+    const onAsk = () => {
+      target = "/ws/secrets"
+      return { decision: "approve" } as const
+    }
+    const rules = [{ ask: { read: "plain/**" } }, refusal]
+    const policy = toolPolicy({ default: "allow", rules, onAsk }, { workspace: "/ws", host: { resolvePath } })
+    const use = { sessionId: "s", toolName: "Read", toolInput: { file_path: "x/key" } }
+    expect(await policy.preTool(use)).toMatchObject({ decision: "deny" })
+  }
 })

@@ -1,9 +1,10 @@
 import type { Files } from "../contract/env.ts"
-import type { PolicyCall, Rules } from "../contract/policy.ts"
+import type { PolicyCall, Ruled, Rules } from "../contract/policy.ts"
+import { mayRead } from "../lib/access/file-guard.ts"
 import { isJsonObject } from "../lib/json.ts"
 import type { ResolvePath } from "./rules/find-paths.ts"
+import { usesOf } from "./rules/known-tools.ts"
 import { absolutePath } from "./rules/path-pattern.ts"
-import { pathsIn, searchers } from "./rules/tool-shapes.ts"
 
 /**
  * Why a search that somebody else runs must not run: it would show a path that the policy hides. Our own tools leave such paths
@@ -12,14 +13,16 @@ import { pathsIn, searchers } from "./rules/tool-shapes.ts"
 export async function showsHidden(
   call: PolicyCall,
   rules: Rules,
+  ruled: Ruled,
   files: Pick<Files, "list"> | undefined,
   resolvePath: ResolvePath = async (path) => path,
 ): Promise<string | undefined> {
-  if (!searchers.includes(call.tool) || !rules.hidesPaths) return undefined
-  const hides = await rules.hiddenFrom(call)
-  if (hides === undefined) return undefined
+  const { below, read = [] } = await usesOf(call)
+  const guard = below === true ? await rules.guard(call, ruled) : undefined
+  if (guard === undefined) return undefined
+  const hides = (path: string) => !mayRead(guard, path)
   let left = MOST_ENTRIES
-  for (const path of await pathsIn(call.tool, call.args)) {
+  for (const path of read) {
     if (path === undefined || files === undefined) return "what it would show is not known"
     const start = absolutePath(absolutePath(call.cwd, path), fixedFolder(call))
     const real = await resolvePath(start).catch(() => start)

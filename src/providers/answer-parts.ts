@@ -1,5 +1,7 @@
 import type { Json } from "../contract/json.ts"
 import type { AnswerPart, AnswerSink } from "../contract/provider.ts"
+import type { Usage } from "../contract/result.ts"
+import { MAX_CHARACTERS } from "../lib/schema/argument-size.ts"
 import { malformed } from "./failure.ts"
 
 /**
@@ -26,6 +28,11 @@ export class AnswerParts {
 
   get anyOpen(): boolean {
     return this.#parts.some(({ whole }) => whole === null)
+  }
+
+  /** The provider answers. `usage`: what it has reported so far. */
+  accept(usage?: Usage): void {
+    this.#sink.accepted?.(usage)
   }
 
   openText(text = ""): number {
@@ -126,7 +133,7 @@ interface Part {
 
 /** Only white space can follow a complete object. */
 function isWholeJson(text: string): boolean {
-  if (!text.trimEnd().endsWith("}")) return false
+  if (text.length > MAX_CHARACTERS || !text.trimEnd().endsWith("}")) return false
   try {
     JSON.parse(text)
     return true
@@ -139,6 +146,9 @@ function wholeOf({ kind, text, opaque, wireId = "", name = "", args = {} }: Part
   if (kind === "text" || kind === "other") return { type: "text", text }
   const sealed = opaque === undefined ? {} : { opaque }
   if (kind === "reasoning") return { type: "reasoning", text, ...sealed }
+  if (text.length > MAX_CHARACTERS) {
+    return { type: "tool-call", wireId, name, args: null, invalid: "The arguments are too long.", ...sealed }
+  }
   // Not `{ ...call, args }`: a spread with additions creates a new hidden class each time.
   try {
     const parsed: Json = text.trim() === "" ? args : JSON.parse(text)

@@ -83,7 +83,10 @@ export class WireConversation implements Conversation, WatchedSink {
     if (this.#parts) this.#parts.requestId = header(this.#wire.requestIdHeader)
     // Some servers and proxies put an error in a JSON body with a success status.
     const isStream = status === 200 && !/^application\/([\w.-]+\+)?json/i.test(header("content-type") ?? "")
-    if (isStream) return
+    if (isStream) {
+      this.#parts?.accept()
+      return
+    }
     this.#refusal = { status, header, body: "" }
     this.#decoder = new TextDecoder()
   }

@@ -1,12 +1,14 @@
 import type { Stop } from "../contract/backend.ts"
 import type { Feature } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
-import { supports } from "./backends/select.ts"
+import { delay } from "../lib/abort.ts"
+import { createRetry, type RetryPolicy } from "../lib/retry.ts"
+import { featuresIn } from "./backends/select.ts"
 import { type RunTarget, recordedTarget } from "./backends/targets.ts"
 import { settleOpenCalls } from "./calls/settle-open-calls.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { drive } from "./drive.ts"
-import type { OpenRun } from "./open-run.ts"
+import { type OpenRun, sessionLeft } from "./open-run.ts"
 
 /**
  * Runs the entries of the chain in order, until one finishes the work: a failure that may not repeat elsewhere continues the
@@ -17,11 +19,13 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Sto
   for (let index = entry; ; index++) {
     const target = chain[index] ?? chain[0]
     run.target = target
-    const missing = chain.length > 1 ? missingIn(target) : []
-    const stop = missing.length > 0 ? skipped(target, missing) : await drive(config, run, index)
+    const missing = missingIn(run, target)
+    const isLast = chain[index + 1] === undefined
+    const stop = missing.length > 0 ? skipped(target, missing) : await driveAgain(config, run, index, isLast)
     if (stop.reason !== "failed" || chain.length === 1) return stop
     const { failure } = stop
-    const next = failsOver(failure) ? chain[index + 1] : undefined
+    const isMoving = failsOver(failure) || (target.isChosen === true && failure.code === "auth")
+    const next = isMoving ? chain[index + 1] : undefined
     try {
       await recordFailover(run, failure, next)
     } catch (error) {
@@ -31,6 +35,41 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Sto
     if (next === undefined) return failsOver(failure) ? exhausted(run, failure) : stop
   }
 }
+
+/**
+ * Drives the backend again after a failure that may pass, by the vendor's session where no step is open, else from the journal. Not if
+ * another entry of the chain can continue at once.
+ */
+async function driveAgain(config: ResolvedConfig, run: OpenRun, entry: number, isLast: boolean): Promise<Stop> {
+  const { journal, projection, controls, target, input } = run
+  const retry = createRetry(sessionRetry)
+  for (;;) {
+    const stop = await drive(config, run, entry)
+    if (stop.reason !== "failed" || !isLast || target.backend.capabilities.retries) return stop
+    const { failure } = stop
+    const delayMs = passing.includes(failure.code) && !controls.stopping ? retry.delayAfter(failure) : null
+    if (delayMs === null) return stop
+    try {
+      // What the session has told last belongs to the fold.
+      await journal.flush()
+      const left = sessionLeft(projection, target, input.cwd)
+      await settleOpenCalls(run)
+      journal.append({ type: "retry", turn: projection.turns + 1, attempt: retry.attempt, delayMs, failure })
+      await journal.flush()
+      run.left = left
+      run.openBefore = []
+    } catch (error) {
+      controls.lose(error)
+      return { reason: "interrupted" }
+    }
+    await delay(delayMs, controls.signal)
+    if (controls.stopping) return { reason: "interrupted" }
+  }
+}
+
+/** A program is started for each attempt: fewer than for a request. */
+const sessionRetry: RetryPolicy = { attempts: 3, firstMs: 500, longestMs: 30_000 }
+const passing: readonly string[] = ["rate_limited", "overloaded", "provider_error", "network", "stream_incomplete"]
 
 /** The next backend gets the conversation from the journal, so everything has to be in it. */
 async function recordFailover(run: OpenRun, failure: Failure, next: RunTarget | undefined): Promise<void> {
@@ -45,8 +84,10 @@ function failsOver({ code, retryable }: Failure): boolean {
   return retryable || code === "capability_mismatch" || code === "backend_missing"
 }
 
-function missingIn({ backend, requires }: RunTarget): readonly Feature[] {
-  return requires.filter((feature) => !supports(backend.capabilities, feature))
+function missingIn({ input }: OpenRun, { backend, requires }: RunTarget): readonly Feature[] {
+  const hasServers = Object.keys(input.mcpServers).length > 0
+  const features = featuresIn(backend.capabilities, input.dispatcher.listTools(), hasServers)
+  return requires.filter((feature) => !features.includes(feature))
 }
 
 function skipped({ backend }: RunTarget, missing: readonly Feature[]): Stop {

@@ -33,26 +33,30 @@ export async function closeRun(config: ResolvedConfig, run: OpenRun, stop: Stop)
   } else {
     await journal.release().catch(() => {})
   }
-  const transcript = { path: folder.location, lastShard: journal.shard }
-  if (lost) return stoppedResult(projection, transcript, redactFailure(run.redactor, lost.toJSON()))
-  const result = resultOf(projection, transcript)
-  return result.status === "running" ? stoppedResult(projection, transcript, withoutEnd.toJSON()) : result
+  const stored = { workspaceId: run.key.workspaceId, path: folder.location, lastShard: journal.shard }
+  if (lost) return stoppedResult(projection, stored, redactFailure(run.redactor, lost.toJSON()))
+  const result = resultOf(projection, stored)
+  return result.status === "running" ? stoppedResult(projection, stored, withoutEnd.toJSON()) : result
 }
 
 const withoutEnd = new LonghaulError("internal", "The run's journal was closed without an end.")
 
-/** The run is done, unless its answer does not have the required form. */
-async function doneOf({ output, redactor }: OpenRun, text: string): Promise<RecordBody> {
+/** The run is done, unless its answer does not have the required form, or the run was stopped while that was checked. */
+async function doneOf(run: OpenRun, text: string): Promise<RecordBody> {
+  const { output, redactor, controls } = run
   if (!output) return { type: "run-end", status: "done" }
-  const verdict = await output.conclude(redactor.text(text))
+  const verdict = await output.conclude(redactor.text(text), controls.signal)
+  if (verdict === undefined) return endOf(run, { reason: "interrupted" })
   return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
 }
 
 function endOf(
-  { controls, limit, asked, released, handover }: OpenRun,
+  { controls, limit, asked, released, handover, input }: OpenRun,
   stop: Exclude<Stop, { readonly reason: "done" }>,
 ): RecordBody {
   const { cause } = controls
+  const isSlice = input.slice !== undefined && !controls.releasing
+  const wasReleased = { type: "run-pause", reason: "released", ...(isSlice && { slice: true as const }) } as const
   if (cause?.kind === "timeout") {
     return failed(
       new LonghaulError("run_timeout", `The run took longer than ${cause.timeMs} ms.`, { fix: "Raise limits.timeMs." }),
@@ -62,7 +66,7 @@ function endOf(
     case "interrupted":
       return wasCancelled
     case "limit":
-      if (released) return { type: "run-pause", reason: "released" }
+      if (released) return wasReleased
       return failed(limit ?? new LonghaulError("max_turns", "The backend reached its turn limit."))
     case "output-limit":
       return failed(
@@ -79,7 +83,7 @@ function endOf(
       if (asked === undefined && handover !== undefined)
         return { type: "run-pause", reason: "handover", text: handover }
       // An agent was released, and continues with the run.
-      if (asked === undefined && released) return { type: "run-pause", reason: "released" }
+      if (asked === undefined && released) return wasReleased
       return pauseOf(asked, stop.resumeBy)
   }
 }

@@ -12,7 +12,14 @@ import type { Observer } from "../contract/observe.ts"
 import type { RunPolicy } from "../contract/policy.ts"
 import type { Model, Transport } from "../contract/provider.ts"
 import type { Limits } from "../contract/result.ts"
-import type { BackendDeadlines, BackgroundExecutor, Logger, RuntimeConfig, Selection } from "../contract/run.ts"
+import type {
+  BackendDeadlines,
+  BackgroundExecutor,
+  Logger,
+  OutputSchemas,
+  RuntimeConfig,
+  Selection,
+} from "../contract/run.ts"
 import type { Runtime } from "../contract/runtime.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tool, UnknownOutcome } from "../contract/tool.ts"
@@ -24,6 +31,7 @@ import { whyNotJson } from "../lib/json.ts"
 import { checkKeys, keys, LARGEST_LIMIT, oneOf, shown, wholeNumber } from "../lib/known-keys.ts"
 import { checkedServers } from "../lib/mcp-servers.ts"
 import { persisting } from "../lib/persist-artifact.ts"
+import { checkShape, type Shape } from "../lib/schema/shape.ts"
 import { sha256 } from "../lib/sha256.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
 import { type PolicyHost, policies } from "../policy/policies.ts"
@@ -37,9 +45,11 @@ import type { TargetSource } from "./backends/targets.ts"
 import { drawsOnMore, type ServerExtension, sharedExtensions, toolFilter } from "./extensions/settings.ts"
 import { checkedSelection, resolveDeadlines } from "./input/backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction } from "./input/compaction.ts"
-import { checkShapes, list } from "./input/shapes.ts"
+import { checkShapes, list, needsFunction } from "./input/shapes.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { mayFetch, offloads, withFetchData } from "./offload/settings.ts"
+import { checkedSchemas } from "./output.ts"
+import type { Permits } from "./permits.ts"
 import { createPriceList, type PriceList } from "./pricing.ts"
 import { type Redaction, redactedLogger, redactionOf } from "./secrets.ts"
 
@@ -71,8 +81,10 @@ export interface Defaults {
   post?(allow: readonly string[]): WebhookPost
   /** What the host adds to a policy: files, real paths, services. */
   readonly policy?: PolicyHost
-  /** Creates a runtime of the same kind with another configuration. */
-  again(config: RuntimeConfig): Runtime
+  /** Creates a runtime of the same kind with another configuration. `permits`: the slots that its runs share with others. */
+  again(config: RuntimeConfig, permits: Permits | undefined): Runtime
+  /** See `again`. */
+  readonly permits?: Permits | undefined
 }
 
 /** The configuration after validation, with all defaults applied, frozen. */
@@ -80,12 +92,16 @@ export interface ResolvedConfig extends Redaction {
   readonly workspace: string
   readonly store: Store
   readonly workspaceId: string
+  /** Those that runs can name as their output schema. */
+  readonly schemas: OutputSchemas
   readonly model?: Model
   /** Throws `config_invalid` if the value is not a model. */
   resolveModel(model: Model | string): Model
   /** Resolves the backends and models of runs. */
   readonly targets: TargetSource
   readonly backends: Backends
+  /** The shards, by the path of their run, that this runtime created and can no longer write. */
+  readonly abandoned: Map<string, readonly number[]>
   /** Measured times to the first token, by backend. */
   readonly latencies: Map<string, number>
   readonly selection: Selection
@@ -130,11 +146,12 @@ export interface ResolvedConfig extends Redaction {
 
 /** Validates the configuration and applies defaults. Throws `config_invalid` with a fix for settings that cannot work. */
 export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
-  checkKeys("createRuntime", config, configKeys)
+  checkShape<RuntimeConfig>("createRuntime", config, configShape)
   checkShapes(config)
   const { model, owner } = config
   requireJson("owner", owner)
   const store = config.store ?? defaults.store()
+  for (const member of ["folder", "list"]) needsFunction("store", store, member, "Pass a store such as memoryStore().")
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
   const backends = new Backends(givenBackends(config), defaults.backend, defaults.backends)
   if (typeof config.backend === "string") backends.require(config.backend)
@@ -155,6 +172,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     workspace: config.workspace ?? ".",
     store,
     workspaceId: checkedId("workspaceId", config.workspaceId ?? "default"),
+    schemas: checkedSchemas(config.schemas),
     ...(ownModel && { model: ownModel }),
     resolveModel,
     targets: {
@@ -167,6 +185,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
       resolveModel,
     },
     backends,
+    abandoned: new Map(),
     latencies: new Map(),
     selection: checkedSelection(config.selection),
     mcpServers: checkedServers(config.mcpServers),
@@ -297,45 +316,46 @@ function checkedModel(model: Model | string, defaults: Defaults): Model {
   })
 }
 
-export const configKeys = keys<RuntimeConfig>()(
-  "workspace",
-  "store",
-  "workspaceId",
-  "model",
-  "backend",
-  "backends",
-  "chain",
-  "selection",
-  "mcpServers",
-  "extensions",
-  "deadlines",
-  "tools",
-  "allowedTools",
-  "disabledTools",
-  "limits",
-  "agents",
-  "compaction",
-  "resolvePricing",
-  "unknownPrice",
-  "unknownOutcome",
-  "recover",
-  "executor",
-  "webhook",
-  "webhookAllow",
-  "policy",
-  "concurrency",
-  "hooks",
-  "observers",
-  "secrets",
-  "env",
-  "artifacts",
-  "persistArtifact",
-  "transport",
-  "fetch",
-  "brand",
-  "logger",
-  "owner",
-)
+export const configShape: Shape<RuntimeConfig> = {
+  workspace: "text",
+  store: "object",
+  workspaceId: "text",
+  schemas: "object",
+  model: ["text", "object"],
+  backend: ["text", "object"],
+  backends: "objects",
+  chain: "texts or objects",
+  selection: "object",
+  mcpServers: "object",
+  extensions: "objects",
+  deadlines: "object",
+  tools: "objects",
+  allowedTools: "texts",
+  disabledTools: "texts",
+  limits: "object",
+  agents: "object",
+  compaction: ["object", "false"],
+  resolvePricing: "function",
+  unknownPrice: "text",
+  unknownOutcome: "text",
+  recover: "text",
+  executor: "object",
+  webhook: "object",
+  webhookAllow: "texts",
+  policy: "object",
+  concurrency: "number",
+  hooks: "object",
+  observers: "objects",
+  secrets: "object",
+  env: "object",
+  artifacts: "object",
+  persistArtifact: "function",
+  transport: ["function", "object"],
+  fetch: "function",
+  brand: "object",
+  logger: "object",
+  owner: "object",
+}
 
 const limitKeys = keys<Limits>()("turns", "tokens", "usd", "timeMs")
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest"
 import { LONG_LIMIT_MS, withTimeLimit } from "../../test/support/time-limit.ts"
+import { until } from "../../test/support/watchdog.ts"
 import type { Hooks, Logger, RunEvent, RuntimeConfig } from "../index.ts"
 import { createRuntime, defineTool } from "../index.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
@@ -79,11 +80,11 @@ describe("a hook that never returns", () => {
     const onEvent = ({ type }: RunEvent) => void events.push(type)
     const running = runtime.run({ task: "Pay.", onEvent, signal: abort.signal })
     const ended = (times: number) => () => events.filter((type) => type === "run-end").length === times
-    await vi.waitUntil(ended(1), { timeout: 20_000 })
+    await until(ended(1))
     abort.abort()
     expect(await running).toMatchObject({ status: "done", text: "Paid." })
     const other = runtime.run({ task: "Pay.", onEvent })
-    await vi.waitUntil(ended(2), { timeout: 20_000 })
+    await until(ended(2))
     await runtime.close()
     expect(await other).toMatchObject({ status: "done" })
   })

@@ -11,6 +11,7 @@ import { type RunTarget, recalledChain } from "./backends/targets.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { earlierExchanges, exchangesFrom, nodeAfter } from "./conversation.ts"
 import { toolFilter } from "./extensions/settings.ts"
+import { recalledCompaction } from "./input/compaction.ts"
 import { type CheckedInput, checkInput, toolsWith } from "./input/input.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
@@ -88,22 +89,22 @@ async function recalled(
 ): Promise<RunInput> {
   const { input, limits } = run
   const { nodeId: _, ...given } = options
-  const { messages: __, model: ___, backend: ____, chain: _____, workspace: ______, ...recorded } = input ?? noInput
+  const { messages: __, model: ___, backend: ____, chain: _____, workspace: ______, ...others } = input ?? noInput
   const { chain } = await recalledChain(config.targets, run, given)
   const agents = recalledAgents(config.agents, input?.agents, given.agents || undefined)
   const there = new Set([...toolsWith(config, agents), fetchData, ...(given.tools ?? [])].map(({ name }) => name))
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   // Recorded with references, and redacted again with the rest of the input.
-  const { metadata, system, outputSchema, compaction, ...others } = recorded
-  const { agents: figures, agentType: _______, extensionTools: ________, ...settings } = others
+  const { metadata, system, outputSchema, outputCheck, compaction, agents: figures, ...recorded } = others
+  const { agentType: _______, extensionTools: ________, endpoint: _________, ...settings } = recorded
   const { expand } = config.redactorOf(chain)
   const restored = <Value extends Json>(value: Value) => expand(value) ?? value
   return {
     ...settings,
     ...(system !== undefined && { system: restored(system) }),
     ...(metadata && { metadata: restored(metadata) }),
-    ...(outputSchema && { outputSchema: restored(outputSchema) }),
-    ...(compaction !== undefined && { compaction: withInstructions(compaction, restored) }),
+    ...(outputSchema && { outputSchema: outputCheck?.name ?? restored(outputSchema) }),
+    ...(compaction !== undefined && recalledCompactionOf(config, withInstructions(compaction, restored))),
     ...(limits && { limits }),
     ...agentInput(figures),
     allowedTools: [
@@ -115,6 +116,14 @@ async function recalled(
     chain: given.chain ?? chain.map(chainEntry),
     task,
   }
+}
+
+function recalledCompactionOf(
+  { resolveModel, compaction: base }: ResolvedConfig,
+  recorded: RecordedCompaction | false,
+): Pick<RunInput, "compaction"> {
+  const compaction = recalledCompaction(recorded, resolveModel, base)
+  return compaction === undefined ? {} : { compaction }
 }
 
 function withInstructions(

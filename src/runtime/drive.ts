@@ -1,10 +1,12 @@
 import type { BackendSession, Stop, TurnInput } from "../contract/backend.ts"
-import type { OwnTool } from "../contract/capabilities.ts"
+import type { Told } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
+import { warnOfUnenforced } from "./backends/unenforced.ts"
 import { Watch } from "./backends/watch.ts"
 import { settleOpenCalls } from "./calls/settle-open-calls.ts"
+import { ownToolOf } from "./calls/ungated-calls.ts"
 import { enforcesSchema, recordChoice } from "./choose.ts"
 import { contextSetup } from "./compaction/context-setup.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -24,6 +26,8 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
     if (hooks.has("preRun") && run.key.agent === undefined)
       await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
     const prices = await pricesOf(config, run)
+    const stopped = refuseLimits(run)
+    if (stopped) return stopped
     const left = await openLeft(config, run)
     const prepared = prepare(run)
     const session = left ?? (await openNew(config, run, prepared))
@@ -32,6 +36,27 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
     // A backend must not throw. If it does, it has crashed, unless it throws a LonghaulError with the reason.
     return redactStop(run, { reason: "failed", failure: asError(run, error).toJSON() })
   }
+}
+
+/** A run that has spent everything opens no session, and a limit that no one could notice in time is refused. */
+function refuseLimits(run: OpenRun): Stop | undefined {
+  const { ledger, target } = run
+  const { edge, metering } = target.backend.capabilities
+  // The built-in loop reserves each request, and says what it could still do.
+  if (edge || !ledger.limited) return undefined
+  const { exhausted } = ledger
+  if (exhausted) {
+    run.limit = exhausted
+    return { reason: "limit" }
+  }
+  if (metering === "call" || metering === "turn") return undefined
+  throw new LonghaulError(
+    "capability_mismatch",
+    `${target.backend.name} reports its usage too late for limits.tokens and limits.usd.`,
+    {
+      fix: "Limit turns or timeMs instead, or use another backend.",
+    },
+  )
 }
 
 /** Opens the session that the run left. Undefined: there is none, or it is lost, and the run needs a new one. */
@@ -44,7 +69,9 @@ async function openLeft(config: ResolvedConfig, run: OpenRun): Promise<BackendSe
   try {
     return await backend.open(openRequest(run, { kind: "session", ref: left, turns }), config.backendEnv)
   } catch (error) {
-    if (!LonghaulError.is(error) || error.code !== "session_lost") throw error
+    const isLost = LonghaulError.is(error) && error.code === "session_lost"
+    // A session that the caller named is not in the journal: there is nothing else to continue from.
+    if (!isLost || run.projection.route.session === undefined) throw error
     const message = `The session of ${backend.name} is lost: the run continues from its journal.`
     run.journal.append({ type: "warning", code: "session_lost", message })
     // Nothing presents them again.
@@ -74,11 +101,14 @@ async function runSession(
   { prepared, isContinued }: Begun,
 ): Promise<Stop> {
   const { controls, journal, target } = run
-  const { edge, enforcement } = target.backend.capabilities
+  const { edge, enforcement, tells = [] } = target.backend.capabilities
   const watch = new Watch(edge ? undefined : config.deadlines.idleMs, () => session.interrupt("immediate"))
   const host = new SessionHost(config, run, prices, watch)
   try {
-    journal.append({ type: "session", ref: session.ref, ...(!edge && { enforcement }) })
+    const untold = everything.filter((each) => !tells.includes(each))
+    const foreign = { enforcement, ...(untold.length > 0 && { untold }) }
+    journal.append({ type: "session", ref: session.ref, ...(!edge && foreign) })
+    warnOfUnenforced(run)
     controls.onStop((mode) => {
       if (controls.cause?.kind === "cancel" && !controls.cause.onRecord) journal.append({ type: "interrupt", mode })
       session.interrupt(mode)
@@ -87,6 +117,8 @@ async function runSession(
     controls.onCompact(() => (session.compact ? session.compact() : journal.append(cannotCompact(run))))
     const turn = isContinued ? await continued(run, session, host, watch, prepared) : firstInput(prepared)
     const stop = await session.run(turn, host)
+    const violation = await host.violation()
+    if (violation) return { reason: "failed", failure: violation.toJSON() }
     return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
   } finally {
     watch.close()
@@ -96,6 +128,8 @@ async function runSession(
     await host.settled()
   }
 }
+
+const everything: readonly Told[] = ["subagents", "compaction"]
 
 /** Runs the approved calls that the backend can execute outside its model's loop, then tells what became of the open calls. */
 async function continued(
@@ -108,7 +142,7 @@ async function continued(
   const { projection, journal, controls } = run
   if (projection.resumeBy === "settle" && session.execute) {
     for (const { callId, name, args } of projection.openCalls) {
-      const permit = await host.authorize({ callId, name, args }, ownTool(run, name))
+      const permit = await host.authorize({ callId, name, args }, ownToolOf(run, name))
       if (permit.kind !== "run") continue
       const outcome = await watch.during(session.execute({ callId, name, args: permit.args }, controls.signal))
       host.emit({ type: "tool-result", callId, outcome, durationMs: 0 })
@@ -116,12 +150,6 @@ async function continued(
     await journal.flush()
   }
   return continuation(run, prepared)
-}
-
-/** What the backend declares about a tool of its own. Unknown ones are treated with the greatest care. */
-function ownTool({ target }: OpenRun, name: string): OwnTool {
-  const known = target.backend.capabilities.ownTools.find((tool) => tool.name === name)
-  return known ?? { name, nativeName: name, effect: "once", risk: "high" }
 }
 
 function cannotCompact({ target, input }: OpenRun): RecordBody {

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { until } from "../../test/support/watchdog.ts"
 import { native } from "../backends/native/index.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
@@ -100,7 +101,9 @@ describe("a run whose process died", () => {
     const result = await runtime.resume({ runId: "r", takeover: true })
     expect(result).toMatchObject({ status: "failed", error: { code: "invalid_state" } })
     expect(model.calls).toEqual([])
-    expect(await runtimeOver(inner, []).runtime.status("r")).toMatchObject({ status: "done", text: "Done." })
+    const reader = runtimeOver(inner, []).runtime
+    expect(await reader.status("r")).toMatchObject({ status: "done", text: "Done." })
+    expect((await recordsOf(reader, "r")).map(({ type }) => type)).toContain("run-end")
   })
 
   test("a `once` call with an unknown outcome is flagged and never run again", async () => {
@@ -126,6 +129,18 @@ describe("a run whose process died", () => {
       expect(result.toolCalls).toMatchObject([{ status: gone ? "ok" : "unknown" }])
       expect(again).toHaveLength(gone ? 1 : 0)
     }
+  })
+
+  test("a `repeatable` call that the policy denies by now is neither run again nor asked about: its outcome is unknown", async () => {
+    const store = memoryStore()
+    await crashed(store, "put", { effect: "repeatable" })
+    await endByHand(store)
+    const again: string[] = []
+    const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
+    const policy = { rules: [{ deny: { tool: "put" } }] }
+    const { runtime } = runtimeOver(store, ["Done."], { tools, policy })
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+    expect(again).toEqual([])
   })
 
   test("a `repeatable` call of an owner without a sign of life for a lease is flagged as unknown, not run again", async () => {
@@ -378,7 +393,7 @@ describe("a shard without a header", () => {
       const before = await recordsOf(hostOver(store, []), "r")
       await take(store, 1, dead)
       const runtime = hostOver(store, ["Done."], asks)
-      expect((await recordsOf(runtime, "r")).length).toBeLessThan(before.length)
+      expect(await recordsOf(runtime, "r")).toEqual(before)
       expect(await runtime.recoverOrphanedRuns({ action })).toEqual([])
       const after = await recordsOf(runtime, "r")
       expect(after.slice(0, before.length)).toEqual(before)
@@ -539,7 +554,7 @@ describe("background runs", () => {
     const second = runtime.run({ task: "x", runId: "paused" })
     const third = runtime.run({ task: "x", runId: "failed" })
     const cancelled = runtime.stream({ task: "x", runId: "cancelled" })
-    await vi.waitFor(async () => expect((await runtime.status("done")).status).toBe("running"))
+    await until(async () => (await runtime.status("done")).status === "running")
     expect((await runtime.status("paused")).status).toBe("queued")
     cancelled.interrupt()
     gate.resolve("Done.")
@@ -592,10 +607,10 @@ describe("background runs", () => {
     const [third, fourth] = ["third", "fourth"].map((runId) => runtime.run({ task: "x", runId }))
     expect(cancelled.interrupt()).toBe(true)
     expect(await cancelled.result).toMatchObject({ status: "cancelled" })
-    await vi.waitUntil(() => model.calls.length > 0, { timeout: 20_000 })
+    await until(() => model.calls.length > 0)
     gates[0]?.resolve("Done.")
     expect(await first.result).toMatchObject({ status: "done" })
-    await vi.waitUntil(() => model.calls.length > 1, { timeout: 20_000 })
+    await until(() => model.calls.length > 1)
     expect(await runtime.status("fourth")).toMatchObject({ status: "queued" })
     gates[1]?.resolve("Done.")
     expect(await Promise.all([third, fourth])).toMatchObject([{ status: "done" }, { status: "done" }])
@@ -800,7 +815,7 @@ describe("from another process", () => {
     const following = (async () => {
       for await (const { type } of elsewhere.events("r", { follow: true })) types.push(type)
     })()
-    await vi.waitUntil(() => types.includes("tool-intent"), { timeout: 20_000 })
+    await until(() => types.includes("tool-intent"))
     await elsewhere.cancel("r")
     await result
     await following

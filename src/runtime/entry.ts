@@ -1,6 +1,8 @@
 import type { BackendEvent, ToolCall } from "../contract/backend.ts"
 import type { Ephemeral } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
+import { whyTooLarge } from "../lib/schema/argument-size.ts"
+import { callKey } from "../lib/tenant/run-keys.ts"
 import type { RedactedStream } from "../policy/redact/stream.ts"
 import type { ResolvedConfig } from "./config.ts"
 import type { OpenRun } from "./open-run.ts"
@@ -39,8 +41,9 @@ export class Entry {
         return { ...plain, text, ...(isIntact && { opaque }) }
       }
       case "tool-call": {
-        const { opaque, origin, ...plain } = event
-        const recorded = { ...plain, ...redactor.json(partsOf(event)) }
+        const { opaque, origin, ...given } = event
+        const plain = whyTooLarge(given.args) === undefined ? given : { ...given, args: null }
+        const recorded = { ...plain, ...redactor.json(partsOf(plain)) }
         if (opaque === undefined || redactor.json(opaque) !== opaque) return recorded
         return { ...recorded, opaque, ...(origin !== undefined && { origin }) }
       }
@@ -67,6 +70,8 @@ export class Entry {
 
   /** The call with references instead of secrets: this form is recorded, shown and approved. */
   call(call: ToolCall): ToolCall {
+    const invalid = call.invalid ?? whyTooLarge(call.args)
+    if (invalid !== undefined) return { ...call, args: null, invalid }
     const args = maskedArgs(this.#config, this.#run, call, call.args)
     return args === call.args ? call : { ...call, args }
   }
@@ -100,7 +105,11 @@ export class Entry {
 }
 
 /** The model's own words in a call. */
-function partsOf({ name, wireId, args }: BackendEvent & { readonly type: "tool-call" }) {
+function partsOf({
+  name,
+  wireId,
+  args,
+}: Pick<BackendEvent & { readonly type: "tool-call" }, "name" | "wireId" | "args">) {
   return wireId === undefined ? { name, args } : { name, wireId, args }
 }
 
@@ -112,17 +121,12 @@ export function maskedArgs(
   args: Json,
 ): Json {
   const masked = redactor.json(args)
-  if (masked !== args && redactor.expand(masked) === undefined) undeclared.keep(callKey(key, call), masked, args)
+  if (masked !== args && redactor.expand(masked) === undefined) undeclared.keep(callKey(key, call.callId), masked, args)
   return masked
 }
 
 /** The arguments with the values of their secrets; undefined if this process does not have all of them. */
 export function realArgs({ undeclared }: ResolvedConfig, { redactor, key }: OpenRun, call: ToolCall): Json | undefined {
   const expanded = redactor.expand(call.args)
-  return expanded === undefined ? undeclared.find(callKey(key, call), call.args) : expanded
-}
-
-/** Identifies a call: the same for every attempt at it, in every process. */
-export function callKey({ runId, nodeId, agent }: OpenRun["key"], { callId }: Pick<ToolCall, "callId">): string {
-  return `${runId}/${nodeId}/${agent === undefined ? "" : `${agent}/`}${callId}`
+  return expanded === undefined ? undeclared.find(callKey(key, call.callId), call.args) : expanded
 }

@@ -8,12 +8,15 @@ import { scriptedModel } from "../testing/index.ts"
 import { defineTool } from "../tools/kernel/define-tool.ts"
 
 const hooks = {
-  gateBeforeTool: ({ args }: { args: unknown }) =>
+  gateBeforeTool: (_: string, { args }: { args: unknown }) =>
     JSON.stringify(args).includes("2") ? { allow: false as const, reason: "Two?" } : { allow: true as const },
 }
 
 /** A runtime whose run calls a tool, pauses for a decision about the second call, and continues, always with the same text. */
-function open(config: RuntimeConfig = {}) {
+async function open(config: RuntimeConfig = {}) {
+  const store = memoryStore()
+  // Keys begin with a digest of the store's id, which is random.
+  await store.folder(".longhaul").create("store.json", new TextEncoder().encode(JSON.stringify({ id: "0".repeat(32) })))
   const steps = [1, 2].map((n) => ({ parts: [{ toolCall: { name: "count", args: { n } } }] }))
   const done: unknown[] = []
   const tool = defineTool({
@@ -22,7 +25,6 @@ function open(config: RuntimeConfig = {}) {
     input: { type: "object", properties: { n: { type: "integer" } } },
     run: ({ n }) => done.push(n) && `${String(n)} counted`,
   })
-  const store = memoryStore()
   const runtime = createRuntime({
     store,
     model: scriptedModel([...steps, "All counted."]),
@@ -59,7 +61,7 @@ async function recordsOf(runtime: Runtime): Promise<unknown[]> {
 }
 
 test("ASY-11 a foreground run is unaffected by background settings and equals a background run", async () => {
-  const plain = open()
+  const plain = await open()
   const expected = [
     await plain.runtime.run({ task: "Count.", runId: "r" }),
     await plain.runtime.resume({ runId: "r", decision: "approve" }),
@@ -69,7 +71,7 @@ test("ASY-11 a foreground run is unaffected by background settings and equals a 
   const handed: Promise<unknown>[] = []
   const executor = { run: (work: Promise<unknown>) => void handed.push(work) }
   const webhook = { url: "https://receiver.example/", secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }
-  const other = open({ executor, webhook })
+  const other = await open({ executor, webhook })
   const foreground = [
     await other.runtime.run({ task: "Count.", runId: "r" }),
     await other.runtime.resume({ runId: "r", decision: "approve" }),
@@ -81,7 +83,7 @@ test("ASY-11 a foreground run is unaffected by background settings and equals a 
   const names = (store: ReturnType<typeof memoryStore>) => store.folder(runPath(folder)).list()
   expect(await names(other.store)).toEqual(await names(plain.store))
 
-  const background = open()
+  const background = await open()
   await background.runtime.start({ task: "Count.", runId: "r" })
   const paused = await background.runtime.waitFor("r")
   await background.runtime.resumeAsync({ runId: "r", decision: "approve" })

@@ -103,8 +103,8 @@ function listenersOf(
   ]
 }
 
-function observing(observer: ResolvedConfig["observers"][number], { runId, nodeId }: RunKey): Listener {
-  const run = { runId, nodeId }
+function observing(observer: ResolvedConfig["observers"][number], { workspaceId, runId, nodeId }: RunKey): Listener {
+  const run = { workspaceId, runId, nodeId }
   const meterings = new Map<string | undefined, Metering>()
   return {
     deltas: observer.deltas !== false,

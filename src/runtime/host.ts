@@ -14,10 +14,15 @@ import type { Ephemeral, RecordBody, Reserve } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
 import type { Usage } from "../contract/result.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
+import { orAborted } from "../lib/abort.ts"
+import { canonicalJson } from "../lib/json.ts"
+import { unknownUsage } from "../lib/usage.ts"
 import { costOf } from "../observe/price.ts"
 import type { Watch } from "./backends/watch.ts"
+import { denied } from "./calls/outcomes.ts"
 import { OwnCalls } from "./calls/own-calls.ts"
 import { CallRunner } from "./calls/run-call.ts"
+import { UngatedCalls } from "./calls/ungated-calls.ts"
 import { compactionFacts } from "./compaction/facts.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { Entry } from "./entry.ts"
@@ -36,9 +41,10 @@ export class SessionHost implements TurnHost {
   readonly #run: OpenRun
   readonly #calls: CallRunner
   readonly #own: OwnCalls
+  readonly #ungated: UngatedCalls
   readonly #watch: Watch
-  /** Calls of the runtime's tools that a program waits for. */
-  readonly #running = new Set<Promise<unknown>>()
+  /** Calls of the runtime's tools that a program made, by id, until their outcome is durable. */
+  readonly #called = new Map<string, MadeCall>()
   readonly #latencies: Map<string, number>
   /** When the model was asked; undefined once it has answered. */
   #askedAt: number | undefined
@@ -48,6 +54,8 @@ export class SessionHost implements TurnHost {
   #isUnanswered = false
   /** The reserve of the current turn or compaction. */
   #reserve: Reserve | undefined
+  /** The prices of that turn or compaction. */
+  #pricing: Pricing | null = null
   /** The number of turns started by this session, and its start time. */
   #turns = 0
   #turn: number | undefined
@@ -60,9 +68,14 @@ export class SessionHost implements TurnHost {
     this.#latencies = config.latencies
     this.#calls = new CallRunner(config, run)
     this.#own = new OwnCalls(config, run, this.#calls)
+    this.#ungated = new UngatedCalls(config, run, () => watch.stop("ungated"))
     this.#entry = new Entry(config, run)
     // Recorded by an earlier session, which the backend goes on with: it presents also those that are settled by now.
-    for (const callId of run.openBefore) this.#calls.announce(callId)
+    for (const callId of run.openBefore) {
+      this.#calls.announce(callId)
+      const call = run.projection.calls.get(callId)
+      if (call) this.#ungated.announced(call)
+    }
   }
 
   get deltas(): boolean {
@@ -150,16 +163,25 @@ export class SessionHost implements TurnHost {
   }
 
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
-    const settled = this.#run.projection.calls.get(call.callId)?.outcome
+    const { calls } = this.#run.projection
+    const settled = calls.get(call.callId)?.outcome
     if (settled) return Promise.resolve(settled)
-    const running = this.#calls.call(this.#entry.call(call))
-    if (this.#run.target.backend.capabilities.edge) return running
-    this.#running.add(running)
-    return this.#watch.during(running).finally(() => this.#running.delete(running))
+    if (this.#run.target.backend.capabilities.edge) return this.#calls.call(this.#entry.call(call))
+    const known = this.#called.get(call.callId)
+    // One id, one call: the record of what ran has the id.
+    if (known) return isSameCall(known.call, call) ? known.outcome : Promise.resolve(denied(call, ID_USED))
+    const outcome = this.#calls.call(this.#entry.call(call))
+    for (const callId of this.#called.keys()) if (calls.get(callId)?.outcome) this.#called.delete(callId)
+    this.#called.set(call.callId, { call, outcome })
+    // An agent below may have used up what is left: the program must not ask its model again.
+    return this.#watch.during(outcome).finally(() => this.#stopAt(this.#run.ledger.exhausted))
   }
 
-  authorize(call: ToolCall, tool: OwnTool): Promise<Permit> {
-    return this.#watch.during(this.#own.authorize(this.#entry.call(call), tool))
+  async authorize(call: ToolCall, tool: OwnTool): Promise<Permit> {
+    const permit = await this.#watch.during(this.#own.authorize(this.#entry.call(call), tool))
+    this.#ungated.answered(call, permit)
+    this.#stopAt(this.#run.ledger.exhausted)
+    return permit
   }
 
   alive(): void {
@@ -171,13 +193,28 @@ export class SessionHost implements TurnHost {
   }
 
   async review(text: string): Promise<string | undefined> {
-    const { output, journal, redactor, agents } = this.#run
+    const { output, journal, redactor, agents, controls } = this.#run
     // The run does not end while an agent works in the background: its answer continues the conversation.
     if (agents?.background.isPending) await this.#watch.during(agents.background.wait())
-    const complaint = await output?.review(redactor.text(text))
-    const trouble = output?.trouble
+    if (!output) return undefined
+    const whole = await this.#wholeAnswer(redactor.text(text))
+    // A check of the caller's may never settle: it ends with the run.
+    const complaint = await orAborted(output.review(whole), controls.signal)
+    const { trouble } = output
     if (trouble) journal.append({ type: "warning", code: trouble.code, message: trouble.message })
     return complaint
+  }
+
+  /** An answer that was cut at the output limit, with its continuation. */
+  async #wholeAnswer(text: string): Promise<string> {
+    const { journal, projection } = this.#run
+    try {
+      // The fold has durable records only.
+      await journal.flush()
+    } catch (error) {
+      this.#stopFor(error)
+    }
+    return projection.isContinued ? projection.text : text
   }
 
   show(event: Ephemeral): void {
@@ -189,7 +226,8 @@ export class SessionHost implements TurnHost {
     if (this.#askedAt !== undefined) this.#measure(this.#askedAt)
     const event = this.#entry.event(given)
     if (event.type === "tool-result") {
-      this.#own.finish(event)
+      const ungated = this.#ungated.take(event)
+      this.#own.finish(ungated ? { ...event, ungated } : event)
       return event
     }
     // A resumed session presents its open calls again.
@@ -197,6 +235,7 @@ export class SessionHost implements TurnHost {
     this.#run.journal.append(this.#recorded(event))
     if (event.type === "tool-call") {
       this.#calls.announce(event.callId)
+      this.#ungated.announced(event)
     } else if (event.type === "retry" || event.type === "steer") {
       // Both events discard the answer that made the early calls.
       this.#calls.dropEarly()
@@ -229,9 +268,14 @@ export class SessionHost implements TurnHost {
     return event.type === "steer" && event.reason === undefined ? steerRecord(this.#run, event.text) : event
   }
 
+  /** Why the run has to fail, whatever the session says: its backend ran what the policy does not allow. */
+  violation(): Promise<LonghaulError | undefined> {
+    return this.#ungated.violation()
+  }
+
   /** Resolves when no tool of the session is running any more. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#running)
+    await Promise.allSettled([...this.#called.values()].map(({ outcome }) => outcome))
     await this.#own.settled()
   }
 
@@ -239,6 +283,7 @@ export class SessionHost implements TurnHost {
   async #reserved(bound: () => TurnBound, pricing: Pricing | null): Promise<Reserve | undefined> {
     const { ledger, controls } = this.#run
     this.#refund()
+    this.#pricing = pricing
     this.#reserve = ledger.limited ? await ledger.reserve(boundOf(bound(), pricing), controls.signal) : undefined
     return this.#reserve
   }
@@ -262,13 +307,25 @@ export class SessionHost implements TurnHost {
 
   /** Usage of a call that was under way: it can exceed a limit, and then nothing more may start. */
   #metered(event: BackendEvent & { readonly type: "metering" }): RecordBody {
+    if (event.failed) return this.#failed(event, event.failed)
     const usage = this.#priced(event.usage, this.#prices.model)
-    const exceeded = this.#run.ledger.spend(usage)
-    if (exceeded) {
-      this.#run.limit ??= exceeded
-      this.#watch.stop("limit")
-    }
+    this.#stopAt(this.#run.ledger.spend(usage))
     return { ...event, usage }
+  }
+
+  #stopAt(exceeded: LonghaulError | undefined): void {
+    if (exceeded === undefined) return
+    this.#run.limit ??= exceeded
+    this.#watch.stop("limit")
+  }
+
+  /** A request whose answer failed is settled like an answer: the next attempt reserves again. */
+  #failed(event: BackendEvent & { readonly type: "metering" }, failed: "reported" | "unreported"): RecordBody {
+    const reserve = this.#reserve
+    const usage = this.#priced(event.usage, this.#pricing)
+    if (reserve) this.#run.ledger.settle(reserve, failed === "reported" ? usage : unknownUsage)
+    this.#reserve = undefined
+    return { ...event, usage, ...(failed === "unreported" && reserve && { reserve }) }
   }
 
   #priced(usage: Usage, pricing: Pricing | null): Usage {
@@ -283,3 +340,14 @@ export class SessionHost implements TurnHost {
     return { ...event, usage }
   }
 }
+
+interface MadeCall {
+  readonly call: ToolCall
+  readonly outcome: Promise<ToolOutcome | Suspended>
+}
+
+function isSameCall(one: ToolCall, other: ToolCall): boolean {
+  return one.name === other.name && canonicalJson(one.args) === canonicalJson(other.args)
+}
+
+const ID_USED = "another call has its id"

@@ -1,12 +1,13 @@
-import type { ContinueInput, ResumeInput, RunInput } from "../contract/run.ts"
+import type { ContinueInput, ResumeInput, RunInput, RunReference } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { Webhook, WithWebhook } from "../contract/webhook.ts"
 import type { RunProjection } from "../journal/projection.ts"
 import type { Taking } from "../journal/reader.ts"
 import { checkedId } from "../lib/id.ts"
+import { usable } from "../lib/schema/shape.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { nextExchange } from "./continue-run.ts"
-import { runKey } from "./input/input.ts"
+import { idShape, runKey } from "./input/input.ts"
 import { resumption } from "./resume-run.ts"
 import { beginning, chosenRun } from "./run.ts"
 import type { Orphan } from "./runs/background.ts"
@@ -54,7 +55,7 @@ export class Launcher {
   }
 
   resume(input: ResumeInput, { orphan, background, webhook, streamed = false }: ResumeOptions = {}): LiveRun {
-    const { runId, nodeId = "main" } = input ?? {}
+    const { runId = "", nodeId = "main" } = usable<Partial<RunReference>>(input, idShape)
     const key: RunKey = { workspaceId: this.#config.workspaceId, runId, nodeId }
     const look = async (found: FoundRun) => orphan?.owner ?? this.#watch.look(key, found)
     const open = async () => {

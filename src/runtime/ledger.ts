@@ -27,7 +27,10 @@ export class Ledger {
   /** The reserves in the ledger above, by those here. */
   readonly #reservedAbove = new Map<Reserve, Reserve>()
   readonly #spent: { tokens: number; usd: number }
-  readonly #reserved = new Set<Reserve>()
+  /** What is reserved, with the bound that it came from. */
+  readonly #reserved = new Map<Reserve, Reserve>()
+  /** The factor by which a call has exceeded its bound. */
+  #growth = 1
   #waiting: (() => void)[] = []
 
   /** `before`: what a resumed run and its agents have already spent. `above`: already contains that. */
@@ -74,21 +77,25 @@ export class Ledger {
 
   /** Reserves the maximum cost of a call, once there is room. Rejects with `budget_exceeded` if a limit is reached. */
   async reserve(bound: Reserve, signal: AbortSignal): Promise<Reserve> {
+    return this.#take(bound, this.#grown(bound), signal)
+  }
+
+  async #take(bound: Reserve, grown: Reserve, signal: AbortSignal): Promise<Reserve> {
     for (;;) {
       const exceeded = this.#exceeded()
       if (exceeded) throw exceeded
       if (this.#hasRoom() || signal.aborted) break
       await this.#nextRefund(signal)
     }
-    const reserve = { ...bound }
-    this.#reserved.add(reserve)
-    if (this.#above?.limited) await this.#reserveAbove(this.#above, reserve, signal)
+    const reserve = { ...grown }
+    this.#reserved.set(reserve, bound)
+    if (this.#above?.limited) await this.#reserveAbove(this.#above, reserve, bound, signal)
     return reserve
   }
 
-  async #reserveAbove(above: Ledger, reserve: Reserve, signal: AbortSignal): Promise<void> {
+  async #reserveAbove(above: Ledger, reserve: Reserve, bound: Reserve, signal: AbortSignal): Promise<void> {
     try {
-      this.#reservedAbove.set(reserve, await above.reserve(reserve, signal))
+      this.#reservedAbove.set(reserve, await above.#take(bound, reserve, signal))
     } catch (error) {
       this.refund(reserve)
       throw error
@@ -97,12 +104,23 @@ export class Ledger {
 
   /** Settles an answered call. If its provider reports no usage, the whole reserve counts as spent. */
   settle(reserve: Reserve, usage: Usage): void {
-    if (!this.#reserved.has(reserve)) return
+    const bound = this.#reserved.get(reserve)
+    if (bound === undefined) return
     const reservedAbove = this.#reservedAbove.get(reserve)
     if (reservedAbove) this.#above?.settle(reservedAbove, usage)
-    this.#spent.tokens += totalTokens(usage) ?? reserve.tokens
-    this.#spent.usd += usage.costUsd ?? reserve.usd ?? 0
+    const tokens = totalTokens(usage) ?? reserve.tokens
+    const usd = usage.costUsd ?? reserve.usd ?? 0
+    this.#spent.tokens += tokens
+    this.#spent.usd += usd
+    this.#growth = Math.max(this.#growth, timesOver(tokens, bound.tokens), timesOver(usd, bound.usd))
     this.refund(reserve)
+  }
+
+  /** Bounds that were exceeded once may be again, and in parallel: later calls reserve as much more. */
+  #grown({ tokens, usd }: Reserve): Reserve {
+    let growth = this.#growth
+    for (let each = this.#above; each; each = each.#above) growth = Math.max(growth, each.#growth)
+    return { tokens: Math.ceil(tokens * growth), usd: usd === null ? null : usd * growth }
   }
 
   /** Counts usage that could not be reserved. Returns the error of a limit that is reached now. */
@@ -126,20 +144,25 @@ export class Ledger {
 
   #exceeded(): LonghaulError | undefined {
     const { tokens = Number.POSITIVE_INFINITY, usd = Number.POSITIVE_INFINITY } = this.#limits
-    if (this.#spent.tokens >= tokens) {
-      return exceeded(`Token budget exceeded: ${this.#spent.tokens} of ${tokens} tokens were used.`, "tokens")
+    const { tokens: usedTokens, usd: usedUsd } = this.#spent
+    if (usedTokens >= tokens) {
+      return exceeded(`Token budget exceeded: ${usedTokens} of ${tokens} tokens were used.`, "tokens")
     }
-    if (this.#spent.usd >= usd) {
-      return exceeded(`Budget exceeded: $${this.#spent.usd.toFixed(4)} of $${usd} were spent.`, "usd")
-    }
-    return undefined
+    return usedUsd >= usd
+      ? exceeded(`Budget exceeded: $${usedUsd.toFixed(4)} of $${usd} were spent.`, "usd")
+      : undefined
+  }
+
+  /** The error of a limit that is already reached. */
+  get exhausted(): LonghaulError | undefined {
+    return this.#exceeded() ?? this.#above?.exhausted
   }
 
   #hasRoom(): boolean {
     const { tokens = Number.POSITIVE_INFINITY, usd = Number.POSITIVE_INFINITY } = this.#limits
     let held = this.#spent.tokens
     let heldUsd = this.#spent.usd
-    for (const reserve of this.#reserved) {
+    for (const reserve of this.#reserved.keys()) {
       held += reserve.tokens
       heldUsd += reserve.usd ?? 0
     }
@@ -155,6 +178,10 @@ export class Ledger {
       })
     })
   }
+}
+
+function timesOver(spent: number, bound: number | null): number {
+  return bound ? spent / bound : 1
 }
 
 function exceeded(message: string, limit: "tokens" | "usd"): LonghaulError {

@@ -5,10 +5,11 @@ import type { SessionRef } from "../contract/session.ts"
 import type { Folder, RunKey } from "../contract/store.ts"
 import type { ToolSpec } from "../contract/tool.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
-import { type Journal, type TakeOptions, takeRun } from "../journal/journal.ts"
+import { type Journal, runExists, type TakeOptions, takeRun } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { RunProjection } from "../journal/projection.ts"
 import { canonicalJson } from "../lib/json.ts"
+import { tenantOf } from "../lib/tenant/run-keys.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
 import { recordedPolicy } from "../policy/policies.ts"
 import type { Redactor } from "../policy/redact/redactor.ts"
@@ -21,14 +22,17 @@ import type { RunControls } from "./controls.ts"
 import { RunHooks } from "./hooks.ts"
 import type { CheckedInput } from "./input/input.ts"
 import { Ledger, type Spent } from "./ledger.ts"
-import type { OutputCheck } from "./output.ts"
+import { type OutputCheck, recordedCheck } from "./output.ts"
 import type { Publisher } from "./publisher.ts"
 import type { FoundRun } from "./runs/read-runs.ts"
 import { markTake } from "./runs/run-index.ts"
 
 /** A run that this process owns. */
 export interface OpenRun {
+  /** With the tenant that its idempotency keys begin with. */
   readonly key: RunKey
+  /** Of the store and the workspace; also of a run whose keys do not begin with it. */
+  readonly tenant: string
   input: CheckedInput
   readonly folder: Folder
   readonly journal: Journal
@@ -84,8 +88,6 @@ export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" |
   readonly isNew: boolean
   /** The run as it was read, if it existed before. */
   readonly found?: FoundRun
-  /** The fold over the `known` records. */
-  readonly folded?: RunProjection
   /** True for a resumed run if no other process can still be running the calls of its last owner. */
   readonly ownerStopped?: boolean
   /** A message for the model, sent before the run continues. */
@@ -94,6 +96,11 @@ export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" |
   webhookOf?(history: RunProjection): RecordedWebhook | undefined
   /** Returns the first records of the new owner. `history`: the fold over the existing records; empty for a new run. */
   first(history: RunProjection): readonly RecordBody[]
+  /**
+   * Plans the opening again, from records that are not those of `found`: between reading and taking the run, its owner went on
+   * or another process took it. `isExtended`: the records of `found` still count. Absent for a new run, which has no records.
+   */
+  again?(records: readonly RunRecord[], isExtended: boolean): Promise<Opening>
 }
 
 export async function openRun(
@@ -103,28 +110,27 @@ export async function openRun(
   publisher: Publisher,
   controls: RunControls,
   { above, place }: { readonly above?: Ledger | undefined; readonly place?: Place | undefined } = {},
-): Promise<OpenRun> {
-  const { input } = opening
+): Promise<{ readonly run: OpenRun; readonly opening: Opening }> {
   const folder = config.store.folder(runPath(key))
-  const projection = opening.folded ?? new RunProjection()
+  let taken = opening
+  let projection = opening.found?.projection ?? new RunProjection()
   // Records are kept only for a run that will be released, so that it can be resumed here without reading its journal.
-  const kept: RunRecord[] | undefined = input.slice && []
-  const apply = (records: readonly RunRecord[]) => {
-    for (const record of records) projection.apply(record)
-  }
-  const policy = await config.policyOf(input.policies)
+  const kept: RunRecord[] | undefined = opening.input.slice && []
+  let policy = await config.policyOf(opening.input.policies)
   await config.store.check?.()
   await markTake(config, key, opening.found)
   const journal = await takeRun(folder, {
-    first(history) {
-      apply(history.slice(projection.nextSeq))
+    async first(history) {
+      taken = await plannedFrom(opening, history)
+      if (taken !== opening) policy = await config.policyOf(taken.input.policies)
+      projection = taken.found?.projection ?? projection
       for (const record of history) kept?.push(record)
-      const webhook = opening.webhookOf?.(projection)
-      const first = opening.first(projection)
+      const webhook = taken.webhookOf?.(projection)
+      const first = taken.first(projection)
       return webhook ? first.map((record) => withReceiver(record, webhook)) : first
     },
     acknowledged(records) {
-      apply(records)
+      for (const record of records) projection.apply(record)
       kept?.push(...records)
       publisher.records(records)
     },
@@ -135,12 +141,15 @@ export async function openRun(
     ...(opening.known && { known: opening.known }),
     ...(config.owner && { owner: config.owner }),
   })
+  const { input } = taken
   const { chain, entry } = input
   const { runId, nodeId, agent } = key
   const target = chain[entry] ?? chain[0]
+  const tenant = projection.tenant ?? (await tenantOf(config.store, key.workspaceId))
   const below = opening.isNew ? none : await agentsBelow(config, key, projection)
-  return {
-    key,
+  const run: OpenRun = {
+    key: { ...key, tenant: projection.tenant },
+    tenant,
     input,
     folder,
     journal,
@@ -170,6 +179,17 @@ export async function openRun(
       journal.flushSoon()
     },
   }
+  return { run, opening: taken }
+}
+
+/** The opening as planned, if the records are still those that it was planned from; else planned again from these. */
+async function plannedFrom(opening: Opening, history: readonly RunRecord[]): Promise<Opening> {
+  const before = opening.found?.records ?? []
+  // The journal returns the same objects for records that were read before and still count.
+  const isExtended = before.at(-1) === history[before.length - 1]
+  if (isExtended && history.length === before.length) return opening
+  if (!opening.again) throw runExists()
+  return { ...opening, ...(await opening.again(history, isExtended)) }
 }
 
 function spentBy({ spent, turns }: RunProjection, below: AgentsBelow): Spent {
@@ -186,8 +206,9 @@ function withSummariser({ chain, compaction }: CheckedInput): readonly { readonl
  * The session to go on with: of the same backend, in the same folder, and stored by it. Not that of the run which was forked. Not if it ended in the middle of a step
  * other than by a pause: then only the journal tells what happened.
  */
-function sessionLeft(run: RunProjection, { backend }: RunTarget, cwd: string): SessionRef | undefined {
-  const { session, sessionAt, forkOf, resumedFrom, stepIsOpen } = run
+export function sessionLeft(run: RunProjection, { backend }: RunTarget, cwd: string): SessionRef | undefined {
+  const { forkOf, resumedFrom, stepIsOpen } = run
+  const { session, sessionAt } = run.route
   const isOwn = forkOf === undefined || sessionAt > forkOf.at
   const isSame = isOwn && session?.backend === backend.name && session.cwd === cwd && session.resumable
   const isClean = resumedFrom === "paused" || !stepIsOpen
@@ -209,12 +230,19 @@ function withReceiver(record: RecordBody, webhook: RecordedWebhook): RecordBody 
 }
 
 /** Opens a new run. `after`: the last of the shards that another process created and never used. */
-export function newRun(config: ResolvedConfig, key: RunKey, input: CheckedInput, after?: number): Opening {
+export async function newRun(
+  config: ResolvedConfig,
+  key: RunKey,
+  input: CheckedInput,
+  after?: number,
+): Promise<Opening> {
   const place = after === undefined ? { fresh: true } : { after }
-  return { input, isNew: true, ...place, first: () => [runStart(config, key, input)] }
+  // The keys of an agent begin like those of its run.
+  const tenant = key.agent === undefined ? await tenantOf(config.store, key.workspaceId) : key.tenant
+  return { input, isNew: true, ...place, first: () => [runStart(config, { ...key, tenant }, input)] }
 }
 
-function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: CheckedInput): RecordBody {
+function runStart(config: ResolvedConfig, { runId, nodeId, tenant }: RunKey, input: CheckedInput): RecordBody {
   const { messages, system, chain, recordedCwd, settings, form, metadata, limits } = input
   return {
     type: "run-start",
@@ -228,7 +256,11 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
       ...(config.workspace !== "." && { workspace: config.workspace }),
       cwd: recordedCwd,
       ...settings,
-      ...(form && { outputSchema: form.schema, ...(form.mode !== "strict" && { outputMode: form.mode }) }),
+      ...(form && {
+        outputSchema: form.schema,
+        ...(form.mode !== "strict" && { outputMode: form.mode }),
+        ...recordedCheck(form),
+      }),
       ...(input.unknownOutcome !== "tell" && { unknownOutcome: input.unknownOutcome }),
       ...recordedPolicy(input.policies[0]),
       ...(input.ownCompaction !== undefined && { compaction: input.ownCompaction }),
@@ -240,6 +272,7 @@ function runStart(config: ResolvedConfig, { runId, nodeId }: RunKey, input: Chec
     ...(input.before && { continues: input.before.nodeId }),
     tools: input.dispatcher.listTools().map((tool) => ({ name: tool.name, digest: toolDigest(config, tool) })),
     limits,
+    ...(tenant !== undefined && { tenant }),
   }
 }
 

@@ -1,12 +1,14 @@
 import { LonghaulError } from "../contract/error.ts"
+import type { RecordBody, RecordedInput } from "../contract/event.ts"
 import type { Json, JsonSchema } from "../contract/json.ts"
 import type { StructuredOutput, StructuredSource } from "../contract/result.ts"
-import type { RunInput } from "../contract/run.ts"
+import type { OutputSchemas, ResumeInput, RunInput } from "../contract/run.ts"
 import type { StandardSchema } from "../contract/standard-schema.ts"
+import { orAborted } from "../lib/abort.ts"
 import { givenSchema } from "../lib/given-schema.ts"
 import { whyNotJson } from "../lib/json.ts"
 import { schemaIssues } from "../lib/json-schema.ts"
-import { oneOf } from "../lib/known-keys.ts"
+import { kindOf, oneOf } from "../lib/known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
 import type { Redactor } from "../policy/redact/redactor.ts"
 import { findJson } from "./find-json.ts"
@@ -17,17 +19,84 @@ export interface OutputForm {
   readonly mode: "strict" | "forward"
   /** The caller's own check, which may also change the value. */
   readonly standard?: StandardSchema
+  /** Its name in the configuration. */
+  readonly name?: string
 }
 
-export function outputForm({ outputSchema, outputMode = "strict" }: RunInput): OutputForm | undefined {
+/** `schemas`: those that can be named. */
+export function outputForm(
+  { outputSchema: given, outputMode = "strict" }: Pick<RunInput, "outputSchema" | "outputMode">,
+  schemas: OutputSchemas,
+): OutputForm | undefined {
   oneOf("outputMode", outputMode, ["strict", "forward"])
-  if (outputSchema === undefined) return undefined
+  if (given === undefined) return undefined
+  const outputSchema = typeof given === "string" ? namedSchema(given, schemas) : given
   const schema = givenSchema(
     outputSchema,
     { kind: "output", setting: "outputSchema" },
     (what, fix, cause) => new LonghaulError("config_invalid", `The run has ${what}.`, { fix, cause }),
   )
-  return { schema, mode: outputMode, ...(isStandardSchema(outputSchema) && { standard: outputSchema }) }
+  const name = schemaName(given, schemas)
+  return {
+    schema,
+    mode: outputMode,
+    ...(isStandardSchema(outputSchema) && { standard: outputSchema }),
+    ...(name !== undefined && { name }),
+  }
+}
+
+/** The schemas of a configuration, each of which can be converted to JSON Schema. */
+export function checkedSchemas(given: OutputSchemas = {}): OutputSchemas {
+  if (kindOf(given) !== "an object") {
+    throw new LonghaulError("config_invalid", `schemas is ${kindOf(given)}.`, {
+      fix: "Pass schemas as an object: a schema for each name.",
+    })
+  }
+  for (const outputSchema of Object.values(given)) outputForm({ outputSchema }, {})
+  return { ...given }
+}
+
+/** The name of a schema that is given by its name or as a registered value. */
+export function schemaName(given: RunInput["outputSchema"], schemas: OutputSchemas): string | undefined {
+  if (typeof given === "string") return given
+  return Object.keys(schemas).find((name) => schemas[name] === given)
+}
+
+function namedSchema(name: string, schemas: OutputSchemas): OutputSchemas[string] {
+  const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined
+  if (schema !== undefined) return schema
+  throw new LonghaulError("config_invalid", `The output schema ${JSON.stringify(name)} is not registered.`, {
+    fix: `Pass it as schemas.${name} to createRuntime.`,
+  })
+}
+
+/** The form of a resumed run: what the journal has, with the own checks of a named schema. */
+export function recalledForm(
+  { outputSchema, outputMode = "strict", outputCheck }: RecordedInput,
+  given: Pick<ResumeInput, "outputSchema">,
+  schemas: OutputSchemas,
+): OutputForm | undefined {
+  if (given.outputSchema !== undefined) return outputForm({ outputSchema: given.outputSchema, outputMode }, schemas)
+  const recorded = outputForm({ ...(outputSchema && { outputSchema }), outputMode }, schemas)
+  const { name } = outputCheck ?? {}
+  if (!recorded || name === undefined) return recorded
+  const registered = namedSchema(name, schemas)
+  return { ...recorded, name, ...(isStandardSchema(registered) && { standard: registered }) }
+}
+
+/** How the journal names the part of a form that it cannot store. */
+export function recordedCheck({ standard, name }: OutputForm): Pick<RecordedInput, "outputCheck"> {
+  if (standard === undefined && name === undefined) return {}
+  return { outputCheck: name === undefined ? {} : { name } }
+}
+
+/** A resumed run whose answer is checked less than the caller demanded says so. */
+export function checkWarnings(input: RecordedInput | undefined, form: OutputForm | undefined): readonly RecordBody[] {
+  if (!input?.outputCheck || input.outputCheck.name !== undefined || form?.standard) return []
+  const message =
+    "The output schema has checks of its own, which are not in the journal: the answer is only checked against its JSON Schema. " +
+    "Pass outputSchema to resume, or register the schema in createRuntime({ schemas }) and start runs with its name."
+  return [{ type: "warning", code: "output_schema_missing", message }]
 }
 
 /** Secrets in the schema become references, as they do in the answer that is checked against it. */
@@ -68,9 +137,9 @@ export class OutputCheck {
     return this.#verdict?.trouble
   }
 
-  /** Returns the verdict of the last review, or checks the text if there was none. */
-  async conclude(text: string): Promise<OutputVerdict> {
-    return this.#verdict ?? (await this.#evaluate(text))
+  /** Returns the verdict of the last review, or checks the text if there was none. Undefined: the signal ended that check. */
+  async conclude(text: string, signal: AbortSignal): Promise<OutputVerdict | undefined> {
+    return this.#verdict ?? (await orAborted(this.#evaluate(text), signal))
   }
 
   async #evaluate(text: string): Promise<OutputVerdict> {

@@ -1,9 +1,11 @@
 import type { CallAnswer, HistoryOrigin, OpenRequest, SessionOrigin, TurnInput } from "../contract/backend.ts"
 import type { MeasuredContext, Said } from "../contract/compaction.ts"
 import type { ContentPart } from "../contract/content.ts"
+import { LonghaulError } from "../contract/error.ts"
 import type { Message } from "../contract/message.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
 import { renderBrief } from "../lib/compaction/brief.ts"
+import { cannotWithhold, withheldTools } from "./backends/withheld-tools.ts"
 import type { OpenRun } from "./open-run.ts"
 import { redactedTools } from "./secrets.ts"
 
@@ -17,12 +19,13 @@ export interface Prepared {
 }
 
 /** Reads the conversation from the journal's fold. */
-export function prepare({ input, projection }: OpenRun): Prepared {
-  // Kept in memory only while another entry of the chain may need it.
+export function prepare({ input, projection, target }: OpenRun): Prepared {
+  // Kept in memory only while another entry of the chain, or another attempt of the same, may need it.
   const { context } = projection
   const { measured } = context
   const before = input.before?.messages ?? []
-  const said = input.chain.length > 1 ? [...context.after(before)] : context.handOver(before)
+  const isNeeded = input.chain.length > 1 || !target.backend.capabilities.retries
+  const said = isNeeded ? [...context.after(before)] : context.handOver(before)
   const messages = said.map(({ message }) => message)
   const last = messages.at(-1)
   if (last?.role !== "user") return { said, measured, messages }
@@ -48,12 +51,23 @@ export function openRequest(run: OpenRun, from: HistoryOrigin | SessionOrigin): 
     ...(system !== undefined && { system }),
     // What a backend can do by itself, it does with its own tools.
     tools: own.size === 0 ? tools : tools.filter(({ name }) => !own.has(name)),
+    withoutTools: withoutTools(run),
     mcpServers,
     settings,
     ...(form && { outputSchema: form.schema }),
     limits: { turns: limits.turns, reserved: ledger.limited },
     from,
   }
+}
+
+/** The own tools of the backend that the run may not use. Throws if nothing can keep the backend from running them. */
+function withoutTools({ input, target }: OpenRun): readonly string[] {
+  const { name: backend, capabilities } = target.backend
+  const { names, unstoppable } = withheldTools(capabilities, input.extensions.filter)
+  if (unstoppable === undefined) return names
+  throw new LonghaulError("config_invalid", cannotWithhold(backend, unstoppable), {
+    fix: "Omit allowedTools and disabledTools, or use another backend.",
+  })
 }
 
 /** The first input of a new session. */

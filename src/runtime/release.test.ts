@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import { until } from "../../test/support/watchdog.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { Message } from "../contract/message.ts"
 import type { RuntimeConfig } from "../contract/run.ts"
@@ -12,9 +13,9 @@ const input = { type: "object" } as const
 const TURNS = 6
 
 /** A model that calls the tool in every turn except the last, in any process. */
-const model = () =>
+const model = (runs = 1) =>
   scriptedModel(
-    Array(TURNS).fill((messages: readonly Message[]) => {
+    Array(runs * TURNS).fill((messages: readonly Message[]) => {
       const turns = messages.filter(({ role }) => role === "assistant").length
       return turns === TURNS - 1 ? "All sent." : { parts: [{ toolCall: { name: "send", args: { turns } } }] }
     }),
@@ -224,6 +225,38 @@ describe("close with release", () => {
     for (const runId of ["b", "c"]) {
       expect(await runtimeOver(store, effects).resume({ runId })).toMatchObject({ status: "done" })
     }
+  })
+
+  test("recovery resumes released runs, also queued ones, and leaves slices and approvals alone", async () => {
+    const store = memoryStore()
+    const effects: string[] = []
+    const inSlices = runtimeOver(store, effects)
+    expect((await inSlices.run({ runId: "slice", task: "Send.", slice: { turns: 1 } })).pause?.reason).toBe("released")
+    const asking = createRuntime({
+      store,
+      tools: [{ ...sending([]), risk: "high" }],
+      policy: { ask: "pause" },
+      model: model(),
+    })
+    expect((await asking.run({ runId: "approval", task: "Send." })).pause?.reason).toBe("approval")
+
+    let release = () => {}
+    const first = createRuntime({ store, model: model(2), tools: [sending(effects, () => release())], concurrency: 1 })
+    let closing: Promise<void> | undefined
+    release = () => {
+      closing ??= first.close({ release: true })
+    }
+    await first.start({ runId: "active", task: "Send." })
+    await first.start({ runId: "queued", task: "Send." })
+    await first.waitFor("active")
+    await closing
+    expect((await runtimeOver(store, effects).recoverOrphanedRuns()).length).toBe(0)
+
+    const next = createRuntime({ store, tools: [sending(effects)], model: model(2), recover: "resume" })
+    await until(async () => (await next.runs({ status: "done" })).length === 2)
+    expect((await next.runs({ status: "done" })).map(({ runId }) => runId).sort()).toEqual(["active", "queued"])
+    expect((await next.runs({ status: "paused" })).map(({ runId }) => runId).sort()).toEqual(["approval", "slice"])
+    expect(await next.recoverOrphanedRuns({ action: "resume" })).toEqual([])
   })
 
   test("close without release cancels the runs", async () => {

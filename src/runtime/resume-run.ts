@@ -6,33 +6,34 @@ import type { ResumeInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { Tool } from "../contract/tool.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
-import type { RunProjection } from "../journal/projection.ts"
+import { project, type RunProjection } from "../journal/projection.ts"
 import { flagUnknown } from "../journal/recover.ts"
 import { pendingOf } from "../journal/result.ts"
 import { checkedId } from "../lib/id.ts"
 import { isJsonObject } from "../lib/json.ts"
-import { checkKeys, keys, oneOf } from "../lib/known-keys.ts"
+import { oneOf } from "../lib/known-keys.ts"
 import { checkedServers } from "../lib/mcp-servers.ts"
 import { modelSettings } from "../lib/model-settings.ts"
+import { checkShape, type Shape } from "../lib/schema/shape.ts"
+import { callKey } from "../lib/tenant/run-keys.ts"
 import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
 import type { Dispatcher } from "../tools/kernel/dispatch.ts"
 import { takeUpOf, unknownOutcomeOf } from "../tools/kernel/inner-of.ts"
 import { AGENT } from "./agents/agent-tools.ts"
 import { recalledAgents } from "./agents/settings.ts"
-import { recalledChain } from "./backends/targets.ts"
+import { type RunTarget, recalledChain } from "./backends/targets.ts"
 import { callDigest } from "./calls/decide.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
-import { callKey } from "./entry.ts"
 import { missingExtensions, missingFix } from "./extensions/missing.ts"
 import { checkedExtensions, drawnOn } from "./extensions/settings.ts"
-import { checkedCompaction } from "./input/compaction.ts"
+import { checkedCompaction, recalledCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, fetchingDispatcher, toolsWith } from "./input/input.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
-import { outputForm, redactedForm } from "./output.ts"
+import { checkWarnings, recalledForm, redactedForm } from "./output.ts"
 import { type OwnerState, stillActive } from "./runs/owner-watch.ts"
 import { type FoundRun, inspectRun, noSuchRun } from "./runs/read-runs.ts"
 import type { ReleasedRuns } from "./runs/released-runs.ts"
@@ -45,21 +46,35 @@ export async function resumption(
   key: RunKey,
   given: ResumeInput,
   look: (found: FoundRun) => Promise<OwnerState>,
-  { found: foundBefore, released, tools, inherited }: ResumeFrom,
+  from: ResumeFrom,
 ): Promise<Opening> {
-  checkKeys("resume", given, resumeKeys)
+  checkShape<ResumeInput>("resume", given, resumeShape)
   requireJson("args", given.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
-  const found = foundBefore ?? (await inspectRun(config, key, released?.take(key)))
+  const found = from.found ?? (await inspectRun(config, key, from.released?.take(key)))
   if (found === null) throw noSuchRun(key)
-  const { projection } = found
-  if (projection.status === "done") throw isDone(key)
+  if (found.projection.status === "done") throw isDone(key)
   const owner = await look(found)
   if (owner === "alive" && !given.takeover) throw stillActive(key)
+  // A vendor's program that its owner left may still be working on the run, whatever backend continues it.
+  if (found.projection.route.enforcement !== undefined) await config.backendEnv.sweep?.()
+  return planned(config, key, given, from, found, owner)
+}
+
+async function planned(
+  config: ResolvedConfig,
+  key: RunKey,
+  given: ResumeInput,
+  from: ResumeFrom,
+  found: FoundRun,
+  owner: OwnerState,
+): Promise<Opening> {
+  const { inherited } = from
+  const { projection } = found
   const { continues } = projection
   const before = continues === undefined ? undefined : await earlierExchanges(config, { ...key, nodeId: continues })
-  const recalled = await recalledInput(config, projection, given, tools)
+  const recalled = await recalledInput(config, projection, given, from)
   const checked = { ...recalled, ...inherited, ...(before && { before }) }
   requireTypes(projection, checked)
   // What an agent is handed down has been redacted above it.
@@ -72,12 +87,17 @@ export async function resumption(
     isNew: false,
     found,
     after: found.top,
-    ...(found.head && { known: { head: found.head, records: found.records }, folded: projection }),
+    ...(found.head && { known: { head: found.head, records: found.records } }),
     ownerStopped: owner === "dead" || owner === "released",
     ...(input.answer !== undefined && isForModel(projection, input) && { message: input.answer }),
-    first(history) {
-      // Another process may have resumed the run meanwhile: only records read after the take count.
+    again(records, isExtended) {
+      const history = project(records)
       if (history.status === "done") throw isDone(key)
+      // Calls of a process that took the run in between may still be running.
+      const last = isExtended ? owner : "alive"
+      return planned(config, key, given, from, { ...found, records, projection: history }, last)
+    },
+    first(history) {
       const decision = decisionOf(config, history, input)
       const cause = decision ? "decision" : causeOf(owner)
       return [
@@ -88,6 +108,7 @@ export async function resumption(
           ...recordedPolicy(input.policy),
         },
         ...toolWarnings(config, history, checked),
+        ...checkWarnings(history.input, checked.form),
         ...flagUnknown(history, (call) => staysOpen(call, history, checked, owner)),
         ...(decision ? [decision] : []),
       ]
@@ -99,6 +120,8 @@ export interface ResumeFrom {
   /** The run as recovery found it when it checked the owner. */
   readonly found?: FoundRun
   readonly released?: ReleasedRuns
+  /** For an agent: what the agent that started it would start one with now. */
+  readonly targets?: readonly RunTarget[]
   /** For an agent: the tools that it may have, and what it has in common with the agent that started it. */
   readonly tools?: readonly Tool[]
   readonly inherited?: Partial<CheckedInput>
@@ -108,7 +131,7 @@ export interface ResumeFrom {
 function redactedAnswer(
   config: ResolvedConfig,
   key: RunKey,
-  { ask }: RunProjection,
+  { ask, tenant }: RunProjection,
   { chain, ...drawn }: CheckedInput,
   given: ResumeInput,
   isRedacted: boolean,
@@ -120,7 +143,8 @@ function redactedAnswer(
   const keep = (masked: Json | undefined, real: Json | undefined) => {
     if (masked === undefined || real === undefined || !ask || redactor.expand(masked) !== undefined) return
     const { of, callId } = ask.request
-    config.undeclared.keep(of ? callKey({ ...key, agent: of.agent }, of) : callKey(key, { callId }), masked, real)
+    const asker = { ...key, tenant, ...(of && { agent: of.agent }) }
+    config.undeclared.keep(callKey(asker, of?.callId ?? callId), masked, real)
   }
   keep(clean, args)
   // Only a tool gets more of an answer than the journal has.
@@ -141,7 +165,7 @@ async function recalledInput(
   config: ResolvedConfig,
   run: RunProjection,
   given: ResumeInput,
-  available?: readonly Tool[],
+  { tools: available, targets }: ResumeFrom,
 ): Promise<CheckedInput> {
   const { input } = run
   if (input === undefined || run.limits === undefined) {
@@ -149,9 +173,8 @@ async function recalledInput(
   }
   const { messages, system, cwd, metadata, unknownOutcome = "tell" } = input
   const agents = recalledAgents(config.agents, input.agents, given.agents)
-  const schema = given.outputSchema ?? input.outputSchema
-  const form = schema && outputForm({ messages, outputSchema: schema, outputMode: input.outputMode ?? "strict" })
-  const target = await recalledChain(config.targets, run, given)
+  const form = recalledForm(input, given, config.schemas)
+  const target = await recalledChain(config.targets, run, given, targets)
   const servers = { ...config.mcpServers, ...checkedServers(given.mcpServers) }
   const own = checkedExtensions(given.extensions)
   const drawn = drawnOn(config, target.chain, servers, own, input.extensionTools ?? {})
@@ -167,7 +190,11 @@ async function recalledInput(
     ...(agents && { agents }),
     dispatcher: recalledTools(config, run, available ?? [...toolsWith(config, agents), ...(given.tools ?? [])], given),
     limits: resolveLimits(given.limits, run.limits),
-    compaction: checkedCompaction(given.compaction ?? input.compaction, config.resolveModel, config.compaction),
+    compaction: checkedCompaction(
+      given.compaction ?? recalledCompaction(input.compaction, config.resolveModel, config.compaction),
+      config.resolveModel,
+      config.compaction,
+    ),
     ...(given.slice && { slice: checkedSlice(given.slice) }),
     unknownOutcome,
     policies: given.policy ? [...run.policies, checkRunPolicy(given.policy)] : run.policies,
@@ -339,26 +366,26 @@ function isDone({ runId }: RunKey): LonghaulError {
   return new LonghaulError("invalid_state", `Run ${runId} is done.`, { fix: "Fork it to continue from its end." })
 }
 
-const resumeKeys = keys<ResumeInput>()(
-  "runId",
-  "nodeId",
-  "decision",
-  "ticket",
-  "answer",
-  "args",
-  "takeover",
-  "model",
-  "backend",
-  "mcpServers",
-  "extensions",
-  "tools",
-  "outputSchema",
-  "limits",
-  "agents",
-  "compaction",
-  "slice",
-  "policy",
-  "signal",
-  "onEvent",
-  "onProgress",
-)
+export const resumeShape: Shape<ResumeInput> = {
+  runId: "text",
+  nodeId: "text",
+  decision: "text",
+  ticket: "text",
+  answer: "text",
+  args: "any",
+  takeover: "boolean",
+  model: ["text", "object"],
+  backend: ["text", "object"],
+  mcpServers: "object",
+  extensions: "objects",
+  tools: "objects",
+  outputSchema: ["text", "function", "object"],
+  limits: "object",
+  agents: "object",
+  compaction: ["object", "false"],
+  slice: "object",
+  policy: "object",
+  signal: "signal",
+  onEvent: "function",
+  onProgress: "function",
+}

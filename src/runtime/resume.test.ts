@@ -34,7 +34,7 @@ function paying(ledger: Json[], more: object = {}) {
 }
 
 const gate = (verdict: (name: string, args: Json, edited: boolean) => GateVerdict): RuntimeConfig => ({
-  hooks: { gateBeforeTool: ({ name, args, edited }) => verdict(name, args, edited) },
+  hooks: { gateBeforeTool: (name, { args, edited }) => verdict(name, args, edited) },
 })
 const asksBeforePay = gate((name) =>
   name === "pay" ? { allow: false, reason: "Payments need a person." } : { allow: true },

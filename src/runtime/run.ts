@@ -5,7 +5,7 @@ import type { RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { runExists } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
-import { readRow, type Taking } from "../journal/reader.ts"
+import { type IsVoid, readRow } from "../journal/reader.ts"
 import { failedToBegin } from "../journal/result.ts"
 import { onAbort } from "../lib/abort.ts"
 import { rootFamily } from "./agents/family.ts"
@@ -30,7 +30,7 @@ export async function beginning(
   config: ResolvedConfig,
   key: RunKey,
   input: RunInput,
-  isAbandoned: (top: number, taking: Taking) => boolean,
+  isAbandoned: IsVoid,
 ): Promise<Opening> {
   const checked = await checkInput(config, key, input)
   return input.runId === undefined ? newRun(config, key, checked) : chosenRun(config, key, checked, isAbandoned)
@@ -41,10 +41,10 @@ export async function chosenRun(
   config: ResolvedConfig,
   key: RunKey,
   checked: CheckedInput,
-  isAbandoned: (top: number, taking: Taking) => boolean,
+  isAbandoned: IsVoid,
 ): Promise<Opening> {
   const { top, taking, row } = await readRow(config.store.folder(runPath(key)))
-  if (row !== null || (taking && !isAbandoned(top, taking))) throw runExists()
+  if (row !== null || (taking && !(await isAbandoned(top, taking)))) throw runExists()
   return newRun(config, key, checked, taking && top)
 }
 
@@ -114,8 +114,9 @@ async function openAndDrive(
   let opening: Opening
   let run: OpenRun
   try {
-    opening = await open()
-    run = await openRun(config, key, opening, publisher, controls, { above: ledger, place: family?.place })
+    const planned = await open()
+    const seated = { above: ledger, place: family?.place }
+    ;({ run, opening } = await openRun(config, key, planned, publisher, controls, seated))
     // An agent can be sent messages while it waits for its slot.
     if (!opening.isNew || agent !== undefined) await recordWaitingMessages(run)
   } catch (error) {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest"
 import { LONG_LIMIT_MS, withTimeLimit } from "../../test/support/time-limit.ts"
+import { until } from "../../test/support/watchdog.ts"
 import { native } from "../backends/native/index.ts"
 import type { Backend } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
@@ -9,6 +10,7 @@ import type { RuntimeConfig } from "../contract/run.ts"
 import { ToolError } from "../contract/tool.ts"
 import { createRuntime } from "../index.ts"
 import { project } from "../journal/projection.ts"
+import { tenantOf } from "../lib/tenant/run-keys.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedModel, type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { defineTool } from "../tools/kernel/define-tool.ts"
@@ -245,7 +247,7 @@ describe("tools", () => {
             const part = { type: "tool-call", wireId: `w${calls}`, name: "peek", args: {} } as const
             if (messages.length > 1) return answer([{ type: "text", text: "done" }], "end")
             sink.call?.(part, 0)
-            await vi.waitFor(() => expect(runs).toBe(calls))
+            await until(() => runs === calls)
             started()
             if (calls === 1) throw new LonghaulError("network", "cut")
             return answer([part], "tool-calls")
@@ -285,7 +287,7 @@ describe("tools", () => {
           )
           for (const [index, part] of parts.entries()) sink.call?.(part, index)
           // The tool that may start early has started; any other early start would have happened by now.
-          await vi.waitFor(() => expect(order).toContain("none"))
+          await until(() => order.includes("none"))
           order.push("answer")
           return { parts, stopReason: "tool-calls", usage, model: "m" }
         },
@@ -319,7 +321,8 @@ describe("tools", () => {
       ],
     })
     await runtime.run({ task: "x", runId: "r" })
-    expect(seen).toEqual(["r/main/1.0", "r/main/1.1"])
+    const tenant = await tenantOf(store, "default")
+    expect(seen).toEqual([`${tenant}/r/main/1.0`, `${tenant}/r/main/1.1`])
   })
 
   test("tools with an effect are rejected if a backend calls them before their call is recorded", async () => {

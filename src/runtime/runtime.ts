@@ -1,7 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Observer } from "../contract/observe.ts"
 import type { Logger, RunHandle, RunReference, RuntimeConfig, StartedRun } from "../contract/run.ts"
-import type { BackendStatus, RunState, Runtime } from "../contract/runtime.ts"
+import type { BackendStatus, RunState, Runtime, WaitOptions } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
 import { LEASE_MS } from "../journal/journal.ts"
@@ -13,7 +13,9 @@ import { oneOf, wholeNumber } from "../lib/known-keys.ts"
 import { type Defaults, type ResolvedConfig, resolveConfig } from "./config.ts"
 import { type MethodOnNode, methodOptions } from "./input/method-options.ts"
 import { Launcher } from "./launch-runs.ts"
-import { completeAbandonedTakes, findOrphans, markOrphans } from "./runs/background.ts"
+import { schemaName } from "./output.ts"
+import { Permits } from "./permits.ts"
+import { completeAbandonedTakes, type FoundOrphans, findOrphans, markOrphans } from "./runs/background.ts"
 import { Followers } from "./runs/follow-runs.ts"
 import { listRuns } from "./runs/list-runs.ts"
 import { type LiveRun, LiveRuns } from "./runs/live-runs.ts"
@@ -26,8 +28,8 @@ import { WebhookSender } from "./webhooks/sender.ts"
 /** Creates a runtime from a configuration. Throws `config_invalid` for settings that cannot work. */
 export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runtime {
   const config = resolveConfig(given, defaults)
-  const concurrency = given.concurrency === undefined ? undefined : wholeNumber("concurrency", given.concurrency)
-  const parts = assembleParts(config, concurrency)
+  const permits = defaults.permits ?? permitsOf(given)
+  const parts = assembleParts(config, permits)
   const recovering =
     given.recover && recover(parts, { action: given.recover }).catch((error) => recoveryFailed(config, error))
 
@@ -49,10 +51,19 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     ...controlMethods(parts),
     ...backendMethods(config),
     recoverOrphanedRuns: (options) => recover(parts, options),
-    with: (overrides) => defaults.again({ ...given, store: config.store, ...overrides }),
+    with: (overrides) =>
+      defaults.again({ ...given, store: config.store, ...overrides }, isOwnLimit(overrides) ? undefined : permits),
     close,
     [Symbol.asyncDispose]: () => close(),
   }
+}
+
+function permitsOf({ concurrency }: RuntimeConfig): Permits | undefined {
+  return concurrency === undefined ? undefined : new Permits(wholeNumber("concurrency", concurrency))
+}
+
+function isOwnLimit(overrides: Partial<RuntimeConfig> | undefined): boolean {
+  return Object.hasOwn(Object(overrides), "concurrency")
 }
 
 /** The parts that the methods of a runtime share. */
@@ -71,12 +82,12 @@ interface Parts {
   key(runId: string, nodeId?: string): RunKey
 }
 
-function assembleParts(config: ResolvedConfig, concurrency: number | undefined): Parts {
+function assembleParts(config: ResolvedConfig, permits: Permits | undefined): Parts {
   const refuse = new AbortController()
   const closing = new AbortController()
   const watch = new OwnerWatch(config)
   const webhooks = new WebhookSender(config, closing.signal)
-  const live = new LiveRuns(config, concurrency, watch, webhooks, { refuse: refuse.signal, closing: closing.signal })
+  const live = new LiveRuns(config, permits, watch, webhooks, { refuse: refuse.signal, closing: closing.signal })
   const launcher = new Launcher(config, live, watch, webhooks)
   const followers = new Followers(config, live)
   const key = (runId: string, nodeId = "main"): RunKey => ({
@@ -130,14 +141,20 @@ function typed({ handle }: LiveRun): RunHandle<never> {
 function readMethods({ config, live, followers, key }: Parts) {
   async function status(runId: string, nodeId?: string): Promise<RunState> {
     const asked = key(runId, nodeId)
-    if (!live.find(asked)?.queued) return readRun(config, asked)
+    if (!live.find(asked)?.queued) {
+      const state = await readRun(config, asked)
+      return live.find(asked) ? state : (live.lostResult(asked, state) ?? state)
+    }
     return { ...factsWithout(asked, config.store.location), status: "queued", data: null }
   }
   return {
     status,
-    async waitFor(runId, given) {
-      const { nodeId, ...options } = methodOptions("waitFor", given)
-      return followers.wait(key(runId, nodeId), () => status(runId, nodeId), options)
+    async waitFor(runId: string, given?: WaitOptions): Promise<RunState<never>> {
+      const { nodeId, outputSchema, ...options } = methodOptions("waitFor", given)
+      const state = await followers.wait(key(runId, nodeId), () => status(runId, nodeId), options)
+      if (outputSchema !== undefined) requireSchema(state, schemaName(outputSchema, config.schemas))
+      // Safe: `data` was checked against the schema that the caller's type comes from.
+      return state as RunState<never>
     },
     runs: async (filter) => listRuns(config, methodOptions("runs", filter)),
     // Safe: ephemeral events are included only with `deltas`.
@@ -150,6 +167,18 @@ function readMethods({ config, live, followers, key }: Parts) {
       return replayRun(config, key(runId, nodeId), onEvent)
     },
   } satisfies Partial<Runtime>
+}
+
+/** A caller that passes a schema relies on its type. `name`: undefined if the schema is not registered. */
+function requireSchema({ status, runId, outputSchema }: RunState, name: string | undefined): void {
+  if (status !== "done" || (name !== undefined && outputSchema === name)) return
+  const asked = name === undefined ? "a schema that is not registered" : `the output schema ${name}`
+  throw new LonghaulError("config_invalid", `Run ${runId} was waited for with ${asked}, and not checked by it.`, {
+    fix:
+      outputSchema === undefined
+        ? "Start the run with a schema of createRuntime({ schemas })."
+        : `Wait for it as ${outputSchema}.`,
+  })
 }
 
 function controlMethods({ config, live, watch, webhooks, key }: Parts) {
@@ -221,22 +250,35 @@ async function recover(
   parts: Parts,
   options?: Parameters<Runtime["recoverOrphanedRuns"]>[0],
 ): Promise<readonly RunReference[]> {
-  const { config, watch, webhooks, live, launcher, closing } = parts
+  const { config, watch, webhooks, live, closing } = parts
   const { staleMs = LEASE_MS, action = "mark" } = methodOptions("recoverOrphanedRuns", options)
   oneOf("action", action, ["mark", "resume"])
   // Delivery and recovery are independent: each reads its own remaining work.
   const pending = webhooks.deliverAll().catch((error) => recoveryFailed(config, error))
   const isOurs = (found: RunKey) => live.find(found) !== undefined
-  const { orphans, abandonedTakes } = await findOrphans(config, watch, isOurs, staleMs, closing.signal)
-  await pending
-  for (const found of await completeAbandonedTakes(config, watch, abandonedTakes)) webhooks.deliver(found, "all")
-  if (action === "mark") {
-    const marked = await markOrphans(config, watch, orphans)
-    for (const key of marked) webhooks.deliver(key, "newest")
-    return marked.map(({ runId, nodeId }) => ({ runId, nodeId }))
+  const recovered: RunReference[] = []
+  for await (const found of findOrphans(config, watch, isOurs, staleMs, closing.signal)) {
+    await pending
+    recovered.push(...(await (action === "mark" ? mark(parts, found) : takeUp(parts, found))))
   }
+  return recovered
+}
+
+/** Ends orphaned runs. Released ones wait for a process that resumes them. */
+async function mark({ config, watch, webhooks }: Parts, found: FoundOrphans): Promise<readonly RunReference[]> {
+  const hidden = [...found.abandonedTakes, ...found.released.filter(({ found: { taking } }) => taking !== undefined)]
+  for (const key of await completeAbandonedTakes(config, watch, hidden)) webhooks.deliver(key, "all")
+  const marked = await markOrphans(config, watch, found.orphans)
+  for (const key of marked) webhooks.deliver(key, "newest")
+  return marked.map(({ runId, nodeId }) => ({ runId, nodeId }))
+}
+
+/** Resumes orphaned and released runs in the background. */
+async function takeUp(parts: Parts, found: FoundOrphans): Promise<readonly RunReference[]> {
+  const { config, watch, webhooks, launcher } = parts
+  for (const key of await completeAbandonedTakes(config, watch, found.abandonedTakes)) webhooks.deliver(key, "all")
   const resumed = await Promise.all(
-    orphans.map((orphan) => {
+    [...found.orphans, ...found.released].map((orphan) => {
       const { runId, nodeId } = orphan.key
       return inBackground(parts, launcher.resume({ runId, nodeId }, { background: "recovered", orphan }))
     }),

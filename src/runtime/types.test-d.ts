@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from "vitest"
 import { z } from "zod"
 import type { Failure, Json, Pause, Runtime } from "../index.ts"
-import { defineTool } from "../index.ts"
+import { createRuntime, defineTool } from "../index.ts"
 
 declare const runtime: Runtime
 
@@ -15,6 +15,24 @@ test("run, stream and resume type `data` from a Standard Schema, as JSON", async
   if (streamed.status === "done") expectTypeOf(streamed.data.total).toEqualTypeOf<number>()
   const resumed = await runtime.resume({ runId: "r", outputSchema: invoice })
   if (resumed.status === "done") expectTypeOf(resumed.data).toEqualTypeOf<Invoice>()
+})
+
+test("waitFor types `data` from a registered Standard Schema", async () => {
+  const waited = await runtime.waitFor("r", { outputSchema: invoice })
+  if (waited.status === "done") expectTypeOf(waited.data).toEqualTypeOf<Invoice>()
+  const named = await runtime.waitFor("r", { outputSchema: "invoice", timeoutMs: 1 })
+  if (named.status === "done") expectTypeOf(named.data).toEqualTypeOf<Json>()
+})
+
+test("a tool can refer to the runtime that it is passed to", () => {
+  const stop = defineTool({
+    name: "stop",
+    description: "stops",
+    input: { type: "object" },
+    run: async (_, { runId }) => String(await own.cancel(runId)),
+  })
+  const own = createRuntime({ tools: [stop], schemas: { invoice } })
+  expectTypeOf(own).toEqualTypeOf<Runtime>()
 })
 
 test("a schema with a field for any JSON gives that field a type of finite depth", async () => {

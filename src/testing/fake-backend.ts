@@ -282,6 +282,8 @@ const capabilities: Omit<Capabilities, "ownTools"> = {
   steer: "turn",
   structured: "text",
   metering: "call",
+  tells: ["subagents", "compaction"],
+  retries: true,
   reportsCost: true,
   enforcement: [{ tools: "*", gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" }],
   edge: false,

@@ -57,9 +57,12 @@ export function planBody(
 }
 
 /**
- * Provides a chunk only on demand, so that everything before a reset has been read. It keeps a reference to the
- * request, because a request's signal follows the caller's only while the request exists.
+ * The requests whose answers have not ended. A request's signal follows the caller's only while the request exists, and what waits
+ * for nothing but that signal has no other reference to it.
  */
+export const openRequests = new Set<Request>()
+
+/** Provides a chunk only on demand, so that everything before a reset has been read. */
 export function streamBody(plan: BodyPlan, request: Request): ReadableStream<Uint8Array<ArrayBuffer>> {
   const source = plan.bytesPerSecond === undefined ? plan.chunks.values() : pieces(plan.chunks, pieceSize(plan))
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -67,15 +70,19 @@ export function streamBody(plan: BodyPlan, request: Request): ReadableStream<Uin
   const release = () => {
     clearTimeout(timer)
     if (abort !== undefined) request.signal.removeEventListener("abort", abort)
+    openRequests.delete(request)
   }
   return new ReadableStream(
     {
       start(controller) {
+        openRequests.add(request)
         abort = () => {
           release()
           controller.error(request.signal.reason)
         }
-        request.signal.addEventListener("abort", abort)
+        // It may have been aborted before its answer began.
+        if (request.signal.aborted) abort()
+        else request.signal.addEventListener("abort", abort)
       },
       async pull(controller) {
         const next = source.next()

@@ -1,6 +1,6 @@
 import type { Json } from "../contract/json.ts"
 import type { FaultOrder, Faults } from "./faults.ts"
-import { planBody, streamBody } from "./faults.ts"
+import { openRequests, planBody, streamBody } from "./faults.ts"
 import { anthropicProtocol } from "./protocols/anthropic.ts"
 import { googleProtocol } from "./protocols/google.ts"
 import { openAiChatProtocol } from "./protocols/openai-chat.ts"
@@ -53,11 +53,14 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     if (refusal !== undefined) return refusalResponse(speaker, exchange, refusal)
 
     let frames: readonly Frame[]
+    openRequests.add(request)
     try {
       frames = framesOf(protocol, received, await untilAborted(options.script(received), request.signal))
     } catch (error) {
       request.signal.throwIfAborted()
       return refusalResponse(speaker, exchange, { status: 400, message: `The simulator's script threw: ${error}` })
+    } finally {
+      openRequests.delete(request)
     }
     return new Response(streamBody(planBody(frames, fault, protocol, exchange), request), {
       headers: {

@@ -1,4 +1,5 @@
 import { type Tool, ToolError } from "../contract/tool.ts"
+import { usesNothing } from "../lib/access/arguments.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 
 /** The run pauses for the answer, which may take days and come from any process. */
@@ -8,6 +9,7 @@ export function askUserTool(): Tool {
     description:
       "Asks the user a question that only they can answer, and returns their answer. " +
       "Ask one question at a time, and only if you cannot find out or decide yourself: the answer may take days.",
+    uses: usesNothing,
     effect: "none",
     concurrent: false,
     input: {

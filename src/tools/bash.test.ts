@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { afterAll, describe, expect, test, vi } from "vitest"
-import { countLiving, isRunning, ShellScene, uniqueSleep, until } from "../../test/support/shell-scene.ts"
+import { countLiving, isRunning, ShellScene, uniqueSleep } from "../../test/support/shell-scene.ts"
+import { until } from "../../test/support/watchdog.ts"
 import type { Shell, ShellResult } from "../contract/env.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { ToolContext } from "../contract/tool.ts"
@@ -26,6 +27,8 @@ function contextWith(shell: Shell | undefined, more: Partial<ToolContext> = {}):
   return {
     signal: new AbortController().signal,
     idempotencyKey: "key",
+    workspaceId: "default",
+    runScope: "default.run",
     runId: "run",
     callId: "1.0",
     cwd: "/work",

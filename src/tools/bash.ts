@@ -6,6 +6,7 @@ import { type Redact, redactOf } from "../lib/text/before-cut.ts"
 import { utf8Length } from "../lib/truncate.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 import { stopIfAborted } from "./shared.ts"
+import { bashUses } from "./uses.ts"
 
 export interface BashOptions {
   /** Maximum bytes of output in one result. Default 32 KB. */
@@ -26,6 +27,7 @@ export function bashTool(options: BashOptions = {}): Tool {
       "running are killed; for servers and long jobs set background, then poll their output by shellId. " +
       `If there are more than ${maxOutputBytes} bytes, only the first and the last part are shown; a line then names the file ` +
       "with the complete output. With containment: best-effort, a process that hides may outlive its command.",
+    uses: bashUses,
     effect: "once",
     risk: "high",
     bounded: true,
@@ -99,7 +101,8 @@ async function bash(args: BashArgs, context: ToolContext, maxOutputBytes: number
     return report(result, `${endOf(result)} ${after}`, limits)
   }
   const isTimeout = result.endedBy === "timeout"
-  const what = isTimeout ? "timed out" : "was stopped"
+  const because = result.stoppedBecause === undefined ? "" : ` because ${result.stoppedBecause}`
+  const what = isTimeout ? "timed out" : `was stopped${because}`
   const ended =
     shell.containment === "sandbox"
       ? "every process it started was killed"
@@ -117,6 +120,7 @@ async function follow(shell: Shell, shellId: string, stop: boolean, limits: Repo
 }
 
 function endOf(output: ShellOutput & Partial<ShellResult>): string {
+  if (output.stoppedBecause !== undefined) return `stopped because ${output.stoppedBecause}`
   if (output.exitCode !== null) return `exit ${output.exitCode}`
   return `ended by ${output.signalName ?? "a signal"}`
 }
@@ -143,6 +147,11 @@ function report(output: ShellOutput, ending: string, { maxOutputBytes, redact }:
       `[before this, ${output.endedLeftovers} processes that an earlier, killed process had left running were ended]`,
     )
   }
+  if (output.newRefusedPaths !== undefined) {
+    const paths = output.newRefusedPaths.slice(0, mostPaths).join(", ")
+    const more = output.newRefusedPaths.length > mostPaths ? " and more" : ""
+    lines.push(`[new since the command started, although the policy refuses to write there: ${paths}${more}]`)
+  }
   const separator = text === "" || text.endsWith("\n") ? "" : "\n"
   return `${text}${separator}${[...lines, `[${ending}]`].join("\n")}`
 }
@@ -154,5 +163,6 @@ function whereIs({ bytes, spillPath, spilledBytes = bytes }: ShellOutput): strin
     : `the complete output is in ${spillPath}`
 }
 
+const mostPaths = 20
 /** The notice that a shell inserts for omitted output. */
 const markerRoom = 100

@@ -17,7 +17,17 @@ import {
 
 const dispatcher = createDispatcher(fileTools())
 const { signal } = new AbortController()
-const context: ToolContext = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: {}, progress() {} }
+const context: ToolContext = {
+  signal,
+  idempotencyKey: "",
+  workspaceId: "default",
+  runScope: "default.run",
+  runId: "",
+  callId: "",
+  cwd: "/",
+  env: {},
+  progress() {},
+}
 
 describe("fileTools", () => {
   test("fileTools has four read-only tools and four that write", () => {

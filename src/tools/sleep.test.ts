@@ -9,7 +9,17 @@ afterEach(() => {
 const dispatcher = createDispatcher([sleepTool()])
 
 function contextWith(signal: AbortSignal): ToolContext {
-  return { signal, idempotencyKey: "k", runId: "r", callId: "1.0", cwd: "/", env: {}, progress() {} }
+  return {
+    signal,
+    idempotencyKey: "k",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "r",
+    callId: "1.0",
+    cwd: "/",
+    env: {},
+    progress() {},
+  }
 }
 
 test("TOOL-14 Sleep waits for the given time and does nothing else", async () => {

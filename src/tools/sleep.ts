@@ -1,5 +1,6 @@
 import type { Tool } from "../contract/tool.ts"
 import { delay } from "../lib/abort.ts"
+import { usesNothing } from "../lib/access/arguments.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 import { stopIfAborted } from "./shared.ts"
 
@@ -10,6 +11,7 @@ export function sleepTool(): Tool {
     description:
       "Waits and does nothing else, for example until a job elsewhere has progressed. " +
       `At most ${maxMs} milliseconds (${maxMs / 60_000} minutes) at a time.`,
+    uses: usesNothing,
     effect: "none",
     input: {
       type: "object",

@@ -10,6 +10,8 @@ async function call(dispatcher: Dispatcher, name: string, args: JsonObject, chan
   const context = {
     signal,
     idempotencyKey: `key ${++calls}`,
+    workspaceId: "default",
+    runScope: "run",
     runId: "run",
     callId: "",
     cwd: "/",
@@ -60,22 +62,22 @@ describe("taskTools", () => {
 
   test("each run and each set of tools has its own list", async () => {
     const [one, two] = [createDispatcher(taskTools()), createDispatcher(taskTools())]
-    await call(one, "TaskCreate", { subject: "Mine" }, { runId: "a" })
-    expect(await call(one, "TaskList", {}, { runId: "b" })).toBe("There are no tasks.")
-    expect(await call(two, "TaskList", {}, { runId: "a" })).toBe("There are no tasks.")
-    expect(codeOf(await call(one, "TaskGet", { id: "1" }, { runId: "b" }))).toBe("not_found")
+    await call(one, "TaskCreate", { subject: "Mine" }, { runScope: "a" })
+    expect(await call(one, "TaskList", {}, { runScope: "b" })).toBe("There are no tasks.")
+    expect(await call(two, "TaskList", {}, { runScope: "a" })).toBe("There are no tasks.")
+    expect(codeOf(await call(one, "TaskGet", { id: "1" }, { runScope: "b" }))).toBe("not_found")
   })
 
   test("neither a task list nor the number of lists grows without bound", async () => {
     const dispatcher = createDispatcher(taskTools({ maxRuns: 2 }))
-    for (let task = 0; task < 200; task++) await call(dispatcher, "TaskCreate", { subject: "x" }, { runId: "a" })
-    expect(codeOf(await call(dispatcher, "TaskCreate", { subject: "x" }, { runId: "a" }))).toBe("conflict")
-    await call(dispatcher, "TaskCreate", { subject: "x" }, { runId: "b" })
-    for (let run = 0; run < 5; run++) await call(dispatcher, "TaskList", {}, { runId: `looks ${run}` })
-    expect(await call(dispatcher, "TaskGet", { id: "200" }, { runId: "a" })).toBe("200 [pending] x")
-    await call(dispatcher, "TaskCreate", { subject: "x" }, { runId: "c" })
-    expect(await call(dispatcher, "TaskList", {}, { runId: "a" })).toBe("There are no tasks.")
-    expect(await call(dispatcher, "TaskList", {}, { runId: "b" })).toBe("1 [pending] x")
+    for (let task = 0; task < 200; task++) await call(dispatcher, "TaskCreate", { subject: "x" }, { runScope: "a" })
+    expect(codeOf(await call(dispatcher, "TaskCreate", { subject: "x" }, { runScope: "a" }))).toBe("conflict")
+    await call(dispatcher, "TaskCreate", { subject: "x" }, { runScope: "b" })
+    for (let run = 0; run < 5; run++) await call(dispatcher, "TaskList", {}, { runScope: `looks ${run}` })
+    expect(await call(dispatcher, "TaskGet", { id: "200" }, { runScope: "a" })).toBe("200 [pending] x")
+    await call(dispatcher, "TaskCreate", { subject: "x" }, { runScope: "c" })
+    expect(await call(dispatcher, "TaskList", {}, { runScope: "a" })).toBe("There are no tasks.")
+    expect(await call(dispatcher, "TaskList", {}, { runScope: "b" })).toBe("1 [pending] x")
   })
 
   test("text that is too long or an unknown task is rejected, and a task is one line", async () => {

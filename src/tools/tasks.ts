@@ -1,4 +1,5 @@
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
+import { usesNothing } from "../lib/access/arguments.ts"
 import { checkKeys, keys } from "../lib/known-keys.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 import { onOneLine } from "./shared.ts"
@@ -56,6 +57,7 @@ function createTool(lists: TaskLists): Tool {
       "Adds a pending task to this run's list and returns its number. Use the list to plan work with several steps " +
       `and to keep track of it. At most ${mostTasks} tasks; the list is lost when the program ends.`,
     // Not `once`: a second attempt at the same call finds the first one's task.
+    uses: usesNothing,
     effect: "repeatable",
     risk: "low",
     input: {
@@ -82,6 +84,7 @@ function getTool(lists: TaskLists): Tool {
   return defineTool({
     name: "TaskGet",
     description: "Returns all details of one task of this run.",
+    uses: usesNothing,
     effect: "none",
     input: { type: "object", properties: { id: taskId }, required: ["id"], additionalProperties: false },
     run: ({ id }: { readonly id: string }, context) => describeTask(taskOf(lists.of(context), id)),
@@ -92,6 +95,7 @@ function listTool(lists: TaskLists): Tool {
   return defineTool({
     name: "TaskList",
     description: "Returns all tasks of this run, one per line: number, status and subject.",
+    uses: usesNothing,
     effect: "none",
     input: { type: "object", properties: {}, additionalProperties: false },
     run: (_args, context) => {
@@ -107,6 +111,7 @@ function updateTool(lists: TaskLists): Tool {
     description:
       "Changes a task of this run: its status, subject or description. Omitted fields are unchanged. " +
       "Set in_progress before working on it and completed right afterwards.",
+    uses: usesNothing,
     effect: "repeatable",
     risk: "low",
     input: {
@@ -147,15 +152,15 @@ class TaskLists {
   }
 
   /** Read access: a run without tasks takes no memory. */
-  of({ runId }: ToolContext): TaskList {
-    return this.#lists.get(runId) ?? { tasks: new Map(), made: new Map() }
+  of({ runScope }: ToolContext): TaskList {
+    return this.#lists.get(runScope) ?? { tasks: new Map(), made: new Map() }
   }
 
   /** Write access: it becomes the last one to be dropped. */
   open(context: ToolContext): TaskList {
     const list = this.of(context)
-    this.#lists.delete(context.runId)
-    this.#lists.set(context.runId, list)
+    this.#lists.delete(context.runScope)
+    this.#lists.set(context.runScope, list)
     const [oldest] = this.#lists.keys()
     if (this.#lists.size > this.#maxRuns && oldest !== undefined) this.#lists.delete(oldest)
     return list

@@ -4,7 +4,17 @@ import type { ToolContext, ToolSpec } from "../contract/tool.ts"
 import { createDispatcher, fileTools, toolSearchTool } from "./index.ts"
 
 const { signal } = new AbortController()
-const context: ToolContext = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: {}, progress() {} }
+const context: ToolContext = {
+  signal,
+  idempotencyKey: "",
+  workspaceId: "default",
+  runScope: "default.run",
+  runId: "",
+  callId: "",
+  cwd: "/",
+  env: {},
+  progress() {},
+}
 
 const spec = (name: string, description: string): ToolSpec => ({ name, description, inputSchema: { type: "object" } })
 const tools = [

@@ -1,4 +1,5 @@
 import type { Tool, ToolSpec } from "../contract/tool.ts"
+import { usesNothing } from "../lib/access/arguments.ts"
 import { toolRanking } from "../lib/text/rank-tools.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 
@@ -10,6 +11,7 @@ export function toolSearchTool(tools: readonly ToolSpec[]): Tool {
     description:
       "Searches the available tools by words in their names and descriptions. Returns names with descriptions, the " +
       `best match first, at most ${mostResults}.`,
+    uses: usesNothing,
     effect: "none",
     input: {
       type: "object",

@@ -61,7 +61,7 @@ describe("pending webhook events", () => {
   })
 })
 
-test("an event id is unique across events, nodes, runs and workspaces", () => {
+test("an event id is unique across events, nodes, runs, workspaces and stores", () => {
   const [first, second] = subscribedEvents(numbered(start(webhook), pause, resume(webhook), end("done")))
   if (!first || !second) throw new Error("nothing is owed")
   const key = { workspaceId: "acme", runId: "r", nodeId: "main" }
@@ -71,6 +71,8 @@ test("an event id is unique across events, nodes, runs and workspaces", () => {
     webhookId(sha256, { ...key, nodeId: "other" }, first),
     webhookId(sha256, { ...key, runId: "r2" }, first),
     webhookId(sha256, { ...key, workspaceId: "acme2" }, first),
+    webhookId(sha256, { ...key, tenant: "0" }, first),
+    webhookId(sha256, { ...key, tenant: "1" }, first),
     webhookId(sha256, key, { ...first, at: 5 }),
   ]
   expect(new Set(ids).size).toBe(ids.length)

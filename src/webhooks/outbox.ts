@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
-import type { Folder } from "../contract/store.ts"
+import type { Folder, RunKey } from "../contract/store.ts"
 import type { RecordedWebhook, WebhookAttempt, WebhookEvent } from "../contract/webhook.ts"
 import { equalBytes } from "../lib/bytes.ts"
 import { canonicalJson, isJsonObject } from "../lib/json.ts"
@@ -38,13 +38,13 @@ function wants({ events }: RecordedWebhook, event: WebhookEvent): boolean {
   return events.includes(event) || (event === "cancelled" && events.includes("failed"))
 }
 
-/** The same in every process, and globally unique. */
+/** The same in every process, and globally unique. A run that an older version began keeps its ids. */
 export function webhookId(
   digest: (text: string) => string,
-  run: { readonly workspaceId: string; readonly runId: string; readonly nodeId: string },
+  { tenant, workspaceId, runId, nodeId }: RunKey,
   { seq, at }: SubscribedEvent,
 ): string {
-  return `msg_${digest(canonicalJson([run.workspaceId, run.runId, run.nodeId, seq, at])).slice(0, 32)}`
+  return `msg_${digest(canonicalJson([tenant ?? workspaceId, runId, nodeId, seq, at])).slice(0, 32)}`
 }
 
 /** An outbox entry of an event: the result of an attempt, or a request to restart the attempts. */

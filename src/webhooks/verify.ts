@@ -1,7 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
 import { base64ToBytes } from "../lib/bytes.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
+import { checkShape, type Shape } from "../lib/schema/shape.ts"
 import { isSignedWith, signedBytes } from "./sign.ts"
 
 /** A request as received. */
@@ -31,8 +31,13 @@ export type WebhookRefusal =
  * event may arrive more than once: deduplicate by `webhook-id`.
  */
 export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebhook): Promise<Payload> {
-  checkKeys("verifyWebhook", received, receivedKeys)
+  checkShape<ReceivedWebhook>("verifyWebhook", received, receivedShape)
   const { headers, body, secrets, toleranceSeconds = 300, now = Date.now() } = received
+  if (headers === undefined || secrets === undefined) {
+    throw new LonghaulError("config_invalid", "verifyWebhook needs the headers of the request and the secrets.", {
+      fix: "Pass { headers, body, secrets }.",
+    })
+  }
   if (!(toleranceSeconds >= 0)) {
     throw new LonghaulError("config_invalid", `Invalid toleranceSeconds: ${String(toleranceSeconds)}.`, {
       fix: "Use a number of seconds, 0 or more.",
@@ -53,14 +58,22 @@ export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebho
   return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
 }
 
-const receivedKeys = keys<ReceivedWebhook>()("headers", "body", "secrets", "toleranceSeconds", "now")
+export const receivedShape: Shape<ReceivedWebhook> = {
+  headers: "object",
+  // One that was parsed is refused below, with the reason.
+  body: "any",
+  secrets: ["text", "texts"],
+  toleranceSeconds: "number",
+  now: "number",
+}
 
 const names = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const
 
 function headerOf(headers: ReceivedWebhook["headers"], name: string): string | undefined {
   if (headers instanceof Headers) return headers.get(name) ?? undefined
   const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? []
-  return typeof value === "string" ? value : value?.[0]
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  return typeof first === "string" ? first : undefined
 }
 
 function checkAge(timestamp: string, toleranceSeconds: number, now: number): void {

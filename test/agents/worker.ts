@@ -49,7 +49,7 @@ const runtime = createRuntime({
   model: scriptedModel(Array(100).fill(step)),
   tools: [tool("ship"), tool("pay")],
   agents: {},
-  hooks: { gateBeforeTool: ({ name }) => (name === "ship" ? { allow: false, reason: "Ask." } : { allow: true }) },
+  hooks: { gateBeforeTool: (name) => (name === "ship" ? { allow: false, reason: "Ask." } : { allow: true }) },
 })
 const onEvent = ({ type, agent: of = "" }: RunEvent) => {
   if (type === diesAt?.type && of === diesAt.agent) die()

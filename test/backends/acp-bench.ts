@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { geminiAgent } from "../../src/backends/acp/agents.ts"
+import { geminiAgent } from "../../src/backends/acp/gemini.ts"
 import { acp } from "../../src/backends/acp/index.ts"
 import type { PlacedBackend } from "../support/backend-place.ts"
 import { programs } from "./programs.ts"
@@ -59,7 +59,7 @@ export const placedOpencode: PlacedBackend = {
 }
 
 /** One attempt for each request: the runtime retries. */
-const geminiSettings = fileURLToPath(new URL("gemini-settings.json", import.meta.url))
+const geminiSettings = fileURLToPath(new URL("../../test/backends/gemini-settings.json", import.meta.url))
 
 /** As the user's: given as settings of the system, its limit of attempts had no effect. */
 function settleGemini(home: string): void {
@@ -80,7 +80,8 @@ export const placedGemini: PlacedBackend = {
   },
   configure: ({ url, home, isLoggedOut }) => {
     settleGemini(home)
-    const env = { HOME: home, GEMINI_API_KEY: isLoggedOut ? "" : "x", GOOGLE_GEMINI_BASE_URL: url }
+    const address = url === "" ? { HTTPS_PROXY: "http://127.0.0.1:9" } : { GOOGLE_GEMINI_BASE_URL: url }
+    const env = { HOME: home, GEMINI_API_KEY: isLoggedOut ? "" : "x", ...address }
     const args = [programs.gemini, ...geminiAgent.args]
     return { backend: acp({ name: "gemini", command: process.execPath, args, env }), model: "gemini-2.5-flash" }
   },

@@ -42,13 +42,6 @@ test.runIf(isWhole)(
   },
 )
 
-test.runIf(isWhole)("plugins of the workspace stop the run before opencode starts", async () => {
-  const plugin = `import { writeFileSync } from "node:fs"\nwriteFileSync("planted.txt", "x")\nexport const Planted = async () => ({})\n`
-  const { result, planted } = await runWithPlanted(placedOpencode, ".opencode/plugin/planted.js", plugin)
-  expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
-  expect(planted).toBeNull()
-})
-
 test.runIf(isWhole)(
   "permissions in the user's settings, also for one agent, do not turn opencode's questions off",
   async () => {
@@ -59,10 +52,3 @@ test.runIf(isWhole)(
     expect(written).toBeNull()
   },
 )
-
-test.runIf(isWhole)("settings of the workspace do not turn opencode's questions off", async () => {
-  const settings = JSON.stringify({ permission: { "*": "allow", edit: "allow" } })
-  const { result, written } = await runWithPlanted(placedOpencode, "opencode.json", settings)
-  expect(result.toolCalls).toMatchObject([{ name: "Write", status: "denied" }])
-  expect(written).toBeNull()
-})

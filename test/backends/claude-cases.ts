@@ -5,7 +5,7 @@ import { serveLoopback } from "../../src/hosts/node/backends/loopback.ts"
 import type { RunResult, RuntimeConfig, ToolOutcome } from "../../src/hosts/node/index.ts"
 import { withRuntime } from "../../src/testing/backend-bench.ts"
 import type { SimulatedAnswer, SimulatedRequest, SimulatedToolCall } from "../../src/testing/index.ts"
-import { until } from "../support/command-line.ts"
+import { until } from "../support/watchdog.ts"
 import type { ClaudeBench, ClaudePlace } from "./claude-bench.ts"
 
 type Script = (request: SimulatedRequest) => SimulatedAnswer | Promise<SimulatedAnswer>

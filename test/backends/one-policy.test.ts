@@ -80,13 +80,20 @@ test.each(placedBackends.map((backend) => [backend.name, backend] as const))(
     console.log(
       `${backend.name}: ${20 - told.length} of 20 refused${told.length > 0 ? `, not asked about ${told}` : ""}`,
     )
-    expect(result).toMatchObject({ status: "done", text: "All were refused." })
-    expect(result.toolCalls).toHaveLength(20)
+    expect(["build", ".github"].map((name) => existsSync(join(workspace, name)))).toEqual([true, false])
+    // A call that ran unasked, and that the policy denies, ends the run. A file tool that failed has done nothing.
+    const ran = result.toolCalls.filter(({ ungated, status }) => ungated !== undefined && status === "ok")
+    if (ran.length > 0) {
+      expect(ran.map(({ name }) => gateOf(name))).not.toContain("ours")
+      expect(result).toMatchObject({ status: "failed", error: { code: "policy_denied" } })
+    } else {
+      expect(result).toMatchObject({ status: "done", text: "All were refused." })
+      expect(result.toolCalls).toHaveLength(20)
+    }
     if (told.length === 0) {
       const seen = JSON.stringify(place.simulator.requests.map(({ messages }) => messages))
       expect(seen).not.toContain("the-tide-key")
     }
-    expect(["build", ".github"].map((name) => existsSync(join(workspace, name)))).toEqual([true, false])
     await place.close()
   },
 )

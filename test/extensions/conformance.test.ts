@@ -2,6 +2,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, expect, test } from "vitest"
+import { WATCHDOG_MS } from "../support/watchdog.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 const installed = `${root}.extensions/node_modules`
@@ -32,7 +33,7 @@ test("the suite has 26 scenarios for clients", () => {
 
 test.each(scenarios)("our client passes every check of the scenario %s", async (scenario) => {
   const args = [suite, "client", "--command", client, "--scenario", scenario]
-  const { stdout, stderr } = await run(node, args, { cwd: root, timeout: 90_000 }).catch((error) => error)
+  const { stdout, stderr } = await run(node, args, { cwd: root, timeout: WATCHDOG_MS }).catch((error) => error)
   const output = `${stdout}${stderr}`
   const { passed, checks, failed, warnings } = counted(output)
   expect({ failed, warnings }, output).toEqual({ failed: 0, warnings: 0 })

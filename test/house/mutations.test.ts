@@ -8,6 +8,12 @@ interface Mutation {
   readonly edits: readonly { readonly file: string; readonly find: string }[]
 }
 
+interface Survivor {
+  readonly file: string
+  readonly check: string
+  readonly reason: string
+}
+
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 
 /** The sources of a file or folder that mutations look in. */
@@ -29,4 +35,19 @@ test("the text that each mutation changes is in the code, in one place", async (
   )
   expect(mutations.length).toBeGreaterThan(200)
   expect(stale).toEqual([])
+})
+
+test("each check that may be removed unnoticed is in its file once, and has a reason that can be checked", async () => {
+  const list = new URL("../../scripts/mutate/survivors.mjs", import.meta.url).href
+  const { survivors }: { readonly survivors: readonly Survivor[] } = await import(list)
+  for (const { file, check, reason } of survivors) {
+    const lines = readFileSync(join(repository, file), "utf8").split("\n")
+    expect(lines.filter((line) => line.trim() === check).length, `${file}: ${check}`).toBe(1)
+    expect(reason, check).toMatch(/^(equivalent|logged|second): \S/)
+    if (!reason.startsWith("second: ")) continue
+    const [, path = "", name = ""] = /(\S+\.test\.ts) "(.+)"/.exec(reason) ?? []
+    expect(readFileSync(join(repository, path), "utf8"), reason).toContain(name || "the name of a test")
+  }
+  const keys = survivors.map(({ file, check }) => `${file}: ${check}`)
+  expect(new Set(keys).size).toBe(keys.length)
 })

@@ -46,9 +46,6 @@ const notWritten = { status: "failed", data: null, error: { code: "storage", ret
 describe("write errors on an appending store", () => {
   test.each(["EIO", "ENOSPC"] as const)(
     "%s from any write on: the run fails as storage, publishes nothing unwritten, and finishes later",
-    {
-      timeout: 120_000,
-    },
     async (error) => {
       let [failures, told, deeds] = [0, 0, 0]
       for (let when = 2; ; when += error === "EIO" ? 1 : 4) {
@@ -68,9 +65,7 @@ describe("write errors on an appending store", () => {
     },
   )
 
-  test("a single failed write is repeated in the next shard, without any other visible effect", {
-    timeout: 120_000,
-  }, async () => {
+  test("a single failed write is repeated in the next shard, without any other visible effect", async () => {
     let failures = 0
     for (let when = 1; ; when++) {
       const order = bench.places()
@@ -96,7 +91,7 @@ describe("write errors on an appending store", () => {
 })
 
 describe("write errors on a create-only store", () => {
-  test("a file whose sync failed is never named: its bytes go into another file", { timeout: 120_000 }, async () => {
+  test("a file whose sync failed is never named: its bytes go into another file", async () => {
     let failures = 0
     for (let when = 1; ; when++) {
       const order: Order = { ...bench.places(), form: "create-only" }

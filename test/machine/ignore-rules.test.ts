@@ -25,9 +25,7 @@ const tree = fc.record({
   below: fc.array(rule, { maxLength: 3 }),
 })
 
-test("ignore files exclude exactly what git excludes, from the root and from a subfolder", {
-  timeout: 120_000,
-}, async () => {
+test("ignore files exclude exactly what git excludes, from the root and from a subfolder", async () => {
   for (const { paths, above, below } of fc.sample(tree, { numRuns: 250, seed: 7 })) {
     const files = paths.filter((each) => !paths.some((other) => other !== each && other.startsWith(`${each}/`)))
     const content: Record<string, string> = { ".gitignore": above.join("\n") }
@@ -62,7 +60,17 @@ function askGit(content: Readonly<Record<string, string>>): string[] {
 async function walk(from: string, content: Readonly<Record<string, string>>): Promise<string[]> {
   const files = memoryFiles(content)
   const { signal } = new AbortController()
-  const context = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: { files }, progress() {} }
+  const context = {
+    signal,
+    idempotencyKey: "",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "",
+    callId: "",
+    cwd: "/",
+    env: { files },
+    progress() {},
+  }
   const found: string[] = []
   const wanted = () => true
   const steps = filesBelow(from, { files, context, wanted, skippedFolders: [".git"], ignoreFiles: true })

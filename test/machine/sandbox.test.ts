@@ -5,7 +5,8 @@ import { type AddressInfo, createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
-import { countLiving, isRunning, ShellHost, ShellScene, uniqueSleep, until } from "../support/shell-scene.ts"
+import { countLiving, isRunning, ShellHost, ShellScene, uniqueSleep } from "../support/shell-scene.ts"
+import { until } from "../support/watchdog.ts"
 
 // A sandbox has its own /tmp: files next to the root must not be in there.
 const scene = new ShellScene("/var/tmp")

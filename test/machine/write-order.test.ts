@@ -133,7 +133,7 @@ test("create-only: each flush is a file that appears complete, and effects come 
     const named = calls.filter((call) => call.name === "link" && !call.failed)
     files += named.length
     const synced = new Map(named.map((call) => [call, appearsWhole(calls, call)]))
-    foldersFirst(calls, named[0] as SystemCall)
+    foldersFirst(calls, named.find((call) => isShard(call.target)) as SystemCall)
     nothingTooEarly(calls, (mark, before) => {
       const holds = (link: SystemCall) =>
         calls.some((call) => call.name === "write" && call.path === link.path && written(call).includes(mark))

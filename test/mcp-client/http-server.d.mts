@@ -1,10 +1,13 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import type { SceneSettings } from "./answers.mjs"
 
-interface SceneMessage {
+export interface SceneMessage {
   readonly id?: number | string
   readonly method: string
   readonly params: {
+    readonly requestId?: number | string
+    readonly name?: string
+    readonly _meta?: { readonly progressToken?: number | string }
     readonly clientInfo: object
     readonly capabilities: { readonly sampling?: object; readonly elicitation?: object; readonly roots?: object }
   }
@@ -22,6 +25,8 @@ export interface HttpSceneSettings extends SceneSettings {
   >
   /** True: the connection is cut instead of an answer. */
   readonly cut?: (message: SceneMessage) => boolean
+  /** Answers a request of an open session, or never, instead of the server. True: it does. */
+  readonly respond?: (message: SceneMessage, request: IncomingMessage, response: ServerResponse) => boolean
 }
 
 export function serveScene(settings?: HttpSceneSettings): Promise<{

@@ -20,6 +20,7 @@ export async function serveScene(settings = {}) {
     if (request.method === "DELETE") return response.writeHead(200).end()
     const session = request.headers["mcp-session-id"]
     if (message.method === "initialize") {
+      if (settings.respond?.(message, request, response)) return
       const id = randomUUID()
       if (!settings.stateless) sessions.add(id)
       const result = await scene.answer(message)
@@ -33,6 +34,7 @@ export async function serveScene(settings = {}) {
     if (!settings.stateless && !sessions.has(session)) return response.writeHead(404).end()
     if (message.id === undefined) return response.writeHead(202).end()
     if (settings.cut?.(message)) return request.socket.destroy()
+    if (settings.respond?.(message, request, response)) return
     try {
       const result = await scene.answer(message)
       if (result === undefined) return

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { claudeSdk } from "../../src/backends/claude-sdk/index.ts"
 import { createCompactionManager, estimateFirstTurnInput } from "../../src/backends/native/compaction/index.ts"
 import type { Backend } from "../../src/contract/backend.ts"
+import type { BackendEnv } from "../../src/contract/backend-env.ts"
 import type { Capabilities } from "../../src/contract/capabilities.ts"
 import type { RunEvent } from "../../src/contract/event.ts"
 import {
@@ -18,6 +19,7 @@ import { memoryStore } from "../../src/stores/memory.ts"
 import { type FakeSession, fakeBackend, type SimulatedRequest, scriptedModel } from "../../src/testing/index.ts"
 import { createDispatcher, createToolContext, fileTools, memoryFiles } from "../../src/tools/index.ts"
 import { defineTool } from "../../src/tools/kernel/define-tool.ts"
+import { hostOf, openingRequest, ScriptedAgent } from "../support/scripted-agent.ts"
 
 describe("references to models", () => {
   test("BK-02 BK-06 a Claude model without a mode runs on the Claude SDK", () => {
@@ -31,6 +33,19 @@ describe("references to models", () => {
   test("BK-03 a Claude model in CLI mode runs on the claude CLI", () => {
     expect(parseRuntimeModelReference({ sdk: "claude", model: "opus" }, "cli").backend).toBe("claude-cli")
     expect(parseRuntimeModelReference("claude:opus", "cli").backend).toBe("claude-cli")
+  })
+
+  test("BK-03 a run of a Claude model in CLI mode starts the claude program, with that model", async () => {
+    const { backend = "", model = "" } = parseRuntimeModelReference({ sdk: "claude", model: "opus" }, "cli")
+    const started: { readonly command: string; readonly args: readonly string[] }[] = []
+    const bridge = await resolveRuntimeBridge(backend)
+    const spawn: NonNullable<BackendEnv["spawn"]> = async ({ command, args = [] }) => {
+      started.push({ command, args })
+      throw new LonghaulError("backend_missing", "It is not installed here.")
+    }
+    const env = { ...hostOf(new ScriptedAgent({})), spawn }
+    await expect(bridge.open({ ...openingRequest, model }, env)).rejects.toMatchObject({ code: "backend_missing" })
+    expect(started).toMatchObject([{ command: "claude", args: expect.arrayContaining(["--model", "opus"]) }])
   })
 
   test.each(["sdk", "cli"] as const)("BK-04 a Pi model runs on Pi in mode %s", (mode) => {
@@ -79,7 +94,10 @@ describe("the registry", () => {
     expect(Object.keys(exports)).toEqual(expect.arrayContaining(["./backends/claude-sdk", "./compaction", "./tools"]))
     const claude = createRuntime({ store: memoryStore(), backend: claudeSdk() })
     const failed = await claude.run({ task: "x" })
-    expect(failed).toMatchObject({ status: "failed", error: { code: "backend_missing", fix: /npm install/ } })
+    expect(failed).toMatchObject({
+      status: "failed",
+      error: { code: "backend_missing", fix: expect.stringMatching(/npm install/) },
+    })
     const manager = createCompactionManager({ model: scriptedModel([]), window: 1000 })
     manager.add({ role: "user", content: [{ type: "text", text: "Count." }] })
     expect(await manager.beforeRequest()).toBeUndefined()
@@ -113,7 +131,14 @@ describe("the registry", () => {
     expect(all.filter(([, { edge }]) => edge).map(([name]) => name)).toEqual(["native"])
   })
 
-  test("CAP-01 CAP-02 CAP-03 CAP-04 CAP-05 CAP-06 every record is complete", async () => {
+  test("CAP-03 CAP-04 CAP-05 CAP-06 a backend for any model declares no tools of its own, and the default figures", async () => {
+    const { native } = await runtimeCapabilities()
+    expect(native).toMatchObject({ contextTokens: 128_000, outputTokens: 8192, latencyMs: 1000, coldStartMs: 0 })
+    expect(native?.ownTools).toEqual([])
+    expect(native?.usdPer1k).toEqual({ input: 0.01, output: 0.03 })
+  })
+
+  test("CAP-01 CAP-02 every record is complete", async () => {
     for (const [name, capabilities] of Object.entries(await runtimeCapabilities())) {
       const { provider, features, contextTokens, outputTokens, ownTools, usdPer1k, latencyMs, coldStartMs } =
         capabilities
@@ -180,6 +205,9 @@ test("RUN-12 a run continues a session that its backend has stored", async () =>
   const second = await runtime.run({ task: "Second.", providerSessionId: first.sessionId ?? "" })
   expect(second).toMatchObject({ status: "done", sessionId: first.sessionId })
   expect(seen).toEqual(["First.", "First.|fine|Second."])
+  const lost = await runtime.run({ task: "Third.", providerSessionId: "unknown" })
+  expect(lost).toMatchObject({ status: "failed", error: { code: "session_lost" }, turns: 0 })
+  expect(seen).toHaveLength(2)
   const none = createRuntime({ store: memoryStore(), model: scriptedModel(["x"]), tools: [] })
   expect(await none.run({ task: "x", providerSessionId: "s" })).toMatchObject({
     error: { code: "capability_mismatch" },

@@ -79,7 +79,7 @@ test("RES-04 every result has one flat, JSON-safe shape; only `error` is optiona
     )
   }
   expect([...shapes]).toEqual([
-    "backend capabilitiesUsed data durationMs enforcement failover model nodeId runId sessionId status text timestamp toolCallCount toolCalls transcript turns usage warnings",
+    "backend capabilitiesUsed data durationMs enforcement failover model nodeId runId sessionId status text timestamp toolCallCount toolCalls transcript turns usage warnings workspaceId",
   ])
   expect(statuses).toEqual(["done", "failed", "failed", "cancelled", "failed", "failed", "failed"])
 })
@@ -360,7 +360,8 @@ test("RUN-11 the run's id appears in tools, records and keys", async () => {
     },
   })
   const { records } = await finish([call("spy"), "done"], { tools: [spy] }, { runId: "ticket-7" })
-  expect(seen).toEqual([{ runId: "ticket-7", callId: "1.0", idempotencyKey: "ticket-7/main/1.0" }])
+  const idempotencyKey = expect.stringMatching(/^[0-9a-f]{32}\/ticket-7\/main\/1\.0$/)
+  expect(seen).toEqual([{ runId: "ticket-7", callId: "1.0", idempotencyKey }])
   expect(records[0]).toMatchObject({ type: "run-start", runId: "ticket-7", nodeId: "main" })
 })
 

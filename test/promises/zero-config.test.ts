@@ -13,7 +13,8 @@ import { resolveConfig } from "../../src/runtime/config.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { createSimulator, scriptedModel } from "../../src/testing/index.ts"
 import { detourTo } from "../support/detour.ts"
-import { startReceiver, until } from "../webhooks/receiver.ts"
+import { until } from "../support/watchdog.ts"
+import { startReceiver } from "../webhooks/receiver.ts"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 const execFileAsync = promisify(execFile)
@@ -57,6 +58,7 @@ test("BK-19 HOST-01 no configuration key is required, and each can be set", asyn
     workspace: home,
     store: memoryStore(),
     workspaceId: "acme",
+    schemas: { invoice: { type: "object" } },
     model: scriptedModel(["fine"]),
     backend: native(),
     backends: [native()],

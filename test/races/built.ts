@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { WATCHDOG_MS } from "../support/watchdog.ts"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -15,7 +16,7 @@ export function builtPackage(): { readonly url: string; readonly temporary: stri
   symlinkSync(join(repository, "node_modules"), join(temporary, "node_modules"))
   const arguments_ = ["-p", join(repository, "tsconfig.build.json"), "--outDir", temporary]
   try {
-    execFileSync(join(repository, "node_modules/.bin/tsc"), arguments_, { stdio: "pipe", timeout: 60_000 })
+    execFileSync(join(repository, "node_modules/.bin/tsc"), arguments_, { stdio: "pipe", timeout: WATCHDOG_MS })
   } catch (error) {
     // A type error elsewhere does not keep tsc from emitting; without output there is nothing to race.
     if (newest(temporary, ".js") === 0) throw error

@@ -48,10 +48,10 @@ process.once("SIGTERM", async () => {
 for (const runId of starts) await runtime.start({ runId, task: "Ship everything." })
 process.send?.("started")
 
-/** Resumes released runs like a host after a deployment. Another process may take them first. */
+/** Recovers like a host after a deployment. Another process may take a run first. */
 for (;;) {
-  const paused = await runtime.runs({ status: "paused" })
-  for (const { runId, pause } of paused) if (pause === "released") await runtime.resumeAsync({ runId })
+  // Not awaited: it watches the runs of other processes for as long as a lease.
+  void runtime.recoverOrphanedRuns({ action: "resume" })
   const open = (await runtime.runs()).filter(({ status }) => status === "running" || status === "paused")
   if (starts.length === 0 && open.length === 0) break
   await new Promise((resolve) => setTimeout(resolve, 100))

@@ -18,7 +18,7 @@ export function runtimeOver(store: Store, more: Partial<RuntimeConfig> = {}): Ru
     model: scriptedModel(Array.from({ length: 5000 }, () => answer)),
     tools: [pay, wait],
     hooks: {
-      gateBeforeTool: ({ name }) => (name === "pay" ? { allow: false, reason: "May it pay?" } : { allow: true }),
+      gateBeforeTool: (name) => (name === "pay" ? { allow: false, reason: "May it pay?" } : { allow: true }),
     },
     ...more,
   })
@@ -70,10 +70,11 @@ export async function listByReading(store: Store): Promise<RunSummary[]> {
     for (const nodeId of await store.list(`${PROJECTS}/${runId}/nodes`)) {
       const state = await runtime.status(runId, nodeId)
       if (state.status === "not_found" || state.status === "queued") continue
-      const { status, turns, timestamp, pause } = state
+      const { workspaceId, status, turns, timestamp, pause } = state
       const reason = pause && { pause: pause.reason }
       const start = await firstOf(runtime.events(runId, { nodeId }))
-      summaries.push({ runId, nodeId, ...beginningOf(start), status, ...reason, turns, updatedAt: timestamp })
+      const now = { status, ...reason, turns, updatedAt: timestamp }
+      summaries.push({ workspaceId, runId, nodeId, ...beginningOf(start), ...now })
     }
   }
   return summaries.sort(

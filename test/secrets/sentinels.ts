@@ -58,7 +58,7 @@ export const ofWebhook = {
 /** Of the webhook that a single run is given. */
 export const ofRunWebhook = {
   secret: known("the secret of a run's own webhook", "signing-secret-of-one-run-4471"),
-  header: known("a header of a run's own webhook", "header-of-one-run-5582"),
+  header: known("a header of a run's own webhook", "header-0f-1run-x5z82k9q4w"),
   bearer: known("the bearer token of a run's own webhook", "bearer-of-one-run-6693"),
 }
 
@@ -89,6 +89,14 @@ export const sentinels: readonly Sentinel[] = [
   ...Object.values(ofEnvironment),
   ...tokens,
 ]
+
+/** The parts of a secret, of 8 characters each, that a text contains: what a cut or an offset may leave of it. */
+export function partsIn(text: string, secret: string): readonly string[] {
+  const parts = Array.from({ length: secret.length - SHOWN_PART + 1 }, (_, at) => secret.slice(at, at + SHOWN_PART))
+  return parts.filter((part) => text.includes(part))
+}
+
+const SHOWN_PART = 8
 
 /** The spellings of a sentinel that a text contains. */
 export function leaksIn(text: string, { spellings }: Sentinel): readonly string[] {

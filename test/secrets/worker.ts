@@ -37,7 +37,7 @@ const runtime = createRuntime({
   tools: [deploy],
   secrets,
   hooks: {
-    gateBeforeTool: ({ edited }) =>
+    gateBeforeTool: (_, { edited }) =>
       edited ? { allow: true } : { allow: false, reason: `Who deploys with ${command}?` },
   },
 })

@@ -83,6 +83,8 @@ export async function openApi(
   const context: ToolContext = {
     signal: signal ?? new AbortController().signal,
     idempotencyKey: "key-1",
+    workspaceId: "default",
+    runScope: "default.run",
     runId: "r",
     callId: "c",
     cwd: "/",

@@ -16,6 +16,7 @@ import { countIn } from "./shell-scene.ts"
 
 /** Where the programs of a place find their model, their home and their keys. */
 export interface PlaceFacts {
+  /** Empty: the program gets no address, and cannot reach that of its vendor. */
   readonly url: string
   /** Exists; for the vendor's own files. Not below the folder for temporary files: some programs refuse that. */
   readonly home: string

@@ -18,7 +18,7 @@ export interface Ended {
 /** The built program as a user starts it, in a folder with one file, without knowledge of the machine. */
 export function commandLine() {
   const place = { home: "", workspace: "" }
-  const children = new Set<ChildProcess>()
+  const running = new Map<ChildProcess, Promise<Ended>>()
   let provider: Served | undefined
 
   beforeEach(async () => {
@@ -28,10 +28,12 @@ export function commandLine() {
   })
 
   afterEach(async () => {
-    for (const child of children) child.kill("SIGKILL")
+    await Promise.all([...running].map(([child, ended]) => killGroup(child) && ended))
     await provider?.close()
     provider = undefined
-    await Promise.all(Object.values(place).map((folder) => rm(folder, { recursive: true, force: true })))
+    // Again where a killed process was still writing.
+    const removal = { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }
+    await Promise.all(Object.values(place).map((folder) => rm(folder, removal)))
   })
 
   const start = (args: readonly string[], variables?: Readonly<Record<string, string>>, cwd?: string) =>
@@ -52,8 +54,9 @@ export function commandLine() {
         ...(provider && { ANTHROPIC_BASE_URL: provider.url, ANTHROPIC_API_KEY: "key" }),
         ...variables,
       },
+      // In a process group of its own, so that a test that fails can end what the program started, too.
+      detached: true,
     })
-    children.add(child)
     const shown = { stdout: "", stderr: "" }
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       shown.stdout += text
@@ -63,10 +66,11 @@ export function commandLine() {
     })
     const ended = new Promise<Ended>((resolve) => {
       child.once("close", (code) => {
-        children.delete(child)
+        running.delete(child)
         resolve({ code, ...shown })
       })
     })
+    running.set(child, ended)
     return { child, ended, shown: shown as Readonly<typeof shown> }
   }
 
@@ -90,12 +94,17 @@ export function commandLine() {
   }
 }
 
+function killGroup({ pid }: ChildProcess): boolean {
+  if (pid === undefined) return false
+  try {
+    return process.kill(-pid, "SIGKILL")
+  } catch {
+    return false
+  }
+}
+
 /** Makes the program treat its pipes as terminals. */
 export const takenForTerminal = {
   NODE_OPTIONS: "--import=data:text/javascript,process.stdin.isTTY=process.stdout.isTTY=true",
   TERM: "xterm",
-}
-
-export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10))
 }

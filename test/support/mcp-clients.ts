@@ -2,7 +2,8 @@ import { fileURLToPath } from "node:url"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { afterEach } from "vitest"
-import { commandLine, until } from "./command-line.ts"
+import { commandLine } from "./command-line.ts"
+import { until } from "./watchdog.ts"
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 

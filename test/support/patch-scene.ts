@@ -56,6 +56,8 @@ export async function patch({ files, cwd }: Place, text: string): Promise<Patche
   const context = {
     signal: new AbortController().signal,
     idempotencyKey: "k",
+    workspaceId: "default",
+    runScope: "default.run",
     runId: "r",
     callId: "1.0",
     cwd,

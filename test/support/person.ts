@@ -11,9 +11,9 @@ import { memoryStore } from "../../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
 import { bashTool, fileTools } from "../../src/tools/index.ts"
 import { memoryFiles } from "../../src/tools/memory-files.ts"
-import { until } from "./command-line.ts"
 import { fakeTerminal } from "./fake-terminal.ts"
 import { terminalOutput } from "./terminal-output.ts"
+import { until } from "./watchdog.ts"
 
 export interface PersonOptions extends Pick<RuntimeConfig, "store" | "hooks" | "tools"> {
   readonly steps: readonly ScriptedStep[]

@@ -91,6 +91,11 @@ export class ScriptedAgent implements LineChannel {
     this.#wake()
   }
 
+  /** True once everything that it wrote was read. */
+  get isRead(): boolean {
+    return this.#written.length === 0
+  }
+
   crash(stderr: string): void {
     this.#hasExited = true
     this.#exited({ code: 1, signal: null, stderr })
@@ -140,6 +145,7 @@ export function hostOf(
     deadlines: { openMs: 60_000, replyMs: 60_000, stopMs: 60_000 },
     spawn: async () => agent,
     exists: async (path) => files.includes(path),
+    stateFile: async (name) => `/state/${name}`,
     async loopback(given) {
       service.current = given
       return { mcp: { url: "http://127.0.0.1:1/mcp", headers: {} }, gate: [], close: async () => {} }
@@ -151,6 +157,7 @@ export const openingRequest: OpenRequest = {
   runId: "run_1",
   cwd: "/project",
   tools: [{ name: "send", description: "Sends.", inputSchema: { type: "object" } }],
+  withoutTools: [],
   mcpServers: {},
   settings: {},
   limits: { turns: 10, reserved: false },
@@ -159,7 +166,7 @@ export const openingRequest: OpenRequest = {
 
 /** A runtime that records what a backend tells, and decides by the tool's name. */
 export class RecordingHost implements TurnHost {
-  readonly deltas = false
+  readonly deltas: boolean = false
   readonly events: BackendEvent[] = []
   /** The calls that it was asked about: name, arguments, and whether they are inexact. */
   readonly asked: Json[] = []

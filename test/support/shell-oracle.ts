@@ -15,6 +15,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import type { CommandLine, ReadableLine, ShellCommand } from "../../src/policy/shell/command-line.ts"
 import { STUBS, shellLines } from "./shell-lines.ts"
+import { WATCHDOG_MS } from "./watchdog.ts"
 
 export interface Violation {
   readonly line: string
@@ -32,7 +33,6 @@ export interface OracleCounts {
 
 const SHELLS = ["dash", "bash", "posix"]
 const BATCH = 50
-const BATCH_TIMEOUT_MS = 300_000
 // Real programs that start others. Everything that they can start is a stub.
 const STARTERS = ["env", "xargs", "timeout", "nice", "nohup", "stdbuf", "find", "bash", "dash"]
 // The characters that separate arguments and records; the reader rejects them in lines.
@@ -116,7 +116,7 @@ export class ShellOracle {
         ],
         ...["--new-session", "--clearenv", "/usr/bin/bash", this.#driver, folder, ...batch.map(([line]) => line)],
       ],
-      { timeout: BATCH_TIMEOUT_MS, killSignal: "SIGKILL" },
+      { timeout: WATCHDOG_MS, killSignal: "SIGKILL" },
     )
     let executed = 0
     const violations: Violation[] = []

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setTimeout as pause } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 import type { Shell, ShellCommand } from "../../src/contract/env.ts"
@@ -82,11 +81,6 @@ function commandLines(): readonly string[] {
       return []
     }
   })
-}
-
-/** Waits for an event in another process. The test's own timeout ends the wait. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await pause(10)
 }
 
 /** A separate process with a shell: `script` may use `shell`, `command(line)` and `say(value)`. */

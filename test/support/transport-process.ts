@@ -9,6 +9,7 @@ import { afterAll, beforeAll } from "vitest"
 import type { Json } from "../../src/contract/json.ts"
 import { certificate } from "./proxy-servers.ts"
 import type { TransportName } from "./transports.ts"
+import { WATCHDOG_MS } from "./watchdog.ts"
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), "longhaul-transport-"))
@@ -36,7 +37,7 @@ export async function inProcess(transport: TransportName, code: string, given: J
   writeFileSync(file, `${PRELUDE}console.log(JSON.stringify(await (async () => { ${code} })()))\n`)
   const { stdout } = await run(process.execPath, [file, transport, JSON.stringify(given)], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: authority },
-    timeout: 20_000,
+    timeout: WATCHDOG_MS,
   })
   return JSON.parse(stdout)
 }

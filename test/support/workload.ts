@@ -33,7 +33,7 @@ export function workload(act: (deed: Deed) => unknown): Pick<RuntimeConfig, "mod
     model: scriptedModel(Array.from({ length: MOST_CALLS }, () => answer)),
     tools: [tool("look", "none"), tool("put", "repeatable"), tool("pay", "once"), tool("sign", "once"), askUserTool()],
     hooks: {
-      gateBeforeTool: ({ name }) => (name === "sign" ? { allow: false, reason: "May it sign?" } : { allow: true }),
+      gateBeforeTool: (name) => (name === "sign" ? { allow: false, reason: "May it sign?" } : { allow: true }),
     },
   }
 }

@@ -42,8 +42,3 @@ export async function startReceiver(answer: Answer) {
 }
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>
-
-/** By event loop iterations, independent of any clock; a test that waits in vain reaches its own timeout. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise<void>((resolve) => setImmediate(resolve))
-}

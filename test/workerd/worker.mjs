@@ -108,5 +108,15 @@ function toolContext() {
   const body = { status: 200, contentType: "text/html", bytes: bytes("<p>1 &nGtv; 2 &copy"), truncated: false }
   const fetch = { get: async (url) => ({ ...body, url }) }
   const { signal } = new AbortController()
-  return { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: { files, fetch }, progress() {} }
+  return {
+    signal,
+    idempotencyKey: "",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "",
+    callId: "",
+    cwd: "/",
+    env: { files, fetch },
+    progress() {},
+  }
 }

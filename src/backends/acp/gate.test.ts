@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest"
 import { announced, edit, ended, runScripted } from "../../../test/support/acp-scene.ts"
-import { hostOf, openingRequest, RecordingHost, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
+import {
+  allowEverything,
+  hostOf,
+  openingRequest,
+  RecordingHost,
+  ScriptedAgent,
+} from "../../../test/support/scripted-agent.ts"
 import type { Permit } from "../../contract/backend.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { acp } from "./index.ts"
@@ -25,6 +31,40 @@ describe("a question of the agent", () => {
     expect(stop).toEqual(done)
     expect(host.told).toEqual(['call Edit {"path":"/project/a.txt","text":"new"}', "result ok", "text Done."])
     expect(host.asked).toEqual([["Edit", { path: "/project/a.txt", text: "new" }, false]])
+  })
+
+  test.each(["authorize", "beginTurn"] as const)("is refused if the decision about it throws: %s", async (where) => {
+    let chosen = ""
+    const throwing = new RecordingHost(allowEverything)
+    Object.assign(throwing, { [where]: () => Promise.reject(new Error("lost")) })
+    await runScripted(
+      async (agent) => {
+        agent.update(announced(edit("c1")))
+        chosen = await agent.askPermission(edit("c1"))
+        agent.say("Done.")
+      },
+      { host: throwing },
+    )
+    expect(chosen).toBe("id of reject_once")
+  })
+
+  test("about another call under the same id is decided anew", async () => {
+    const chosen: string[] = []
+    const first = { ...edit("c1"), rawInput: { path: "/project/a.txt", text: "one" } }
+    const second = { toolCallId: "c1", title: "Runs it", kind: "execute", rawInput: { command: "rm -rf ." } }
+    const decide = (name: string, args: Json): Permit => (name === "Edit" ? { kind: "run", args } : refuse())
+    const { host } = await runScripted(
+      async (agent) => {
+        if (chosen.length === 0) {
+          agent.update(announced(first))
+          chosen.push(await agent.askPermission(first), await agent.askPermission(second))
+        }
+        agent.say("Done.")
+      },
+      { host: new RecordingHost(decide) },
+    )
+    expect(chosen).toEqual(["id of allow_once", "id of reject_once"])
+    expect(host.asked).toHaveLength(2)
   })
 
   test("is cancelled if it offers only a permission for always", async () => {

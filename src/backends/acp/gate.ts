@@ -5,7 +5,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
 import { answerText } from "../shared/call-answers.ts"
 import type { AcpAgent } from "./agents.ts"
-import { type CallFacts, cancelledAnswer, type PermissionQuestion, permissionAnswer } from "./protocol.ts"
+import { type CallFacts, cancelledAnswer, objectOf, type PermissionQuestion, permissionAnswer } from "./protocol.ts"
 import type { Recording } from "./recording.ts"
 import { argumentsOf, merged, oursIn, ownTool, type SeenCall, sameJson } from "./tools.ts"
 import { outcomeOf } from "./translate.ts"
@@ -19,7 +19,11 @@ export interface GateParts {
   readonly tools: readonly string[]
   /** The caller's MCP servers. */
   readonly servers: readonly string[]
-  /** A call waits for a person, and no other call runs. Resolves when the agent was told to stop. Called once. */
+  /** The last turn of the run: no request may follow it, so the result of a call would not be used. */
+  readonly lastTurn: number
+  /** The last turn has a call. Resolves when the request to stop was sent to the agent. */
+  onLastTurn(): Promise<void>
+  /** A call waits for a person, and no other call runs. Resolves when the request to stop was sent to the agent. Called once. */
   onSuspend(isOwn: boolean): Promise<void>
 }
 
@@ -39,6 +43,7 @@ export class Gate {
   readonly #refusals: string[] = []
   #suspended: { readonly callId: string; readonly isOwn: boolean; tell(): void } | undefined
   #bridged = 0
+  #isOver = false
 
   constructor(parts: GateParts) {
     this.#parts = parts
@@ -49,7 +54,9 @@ export class Gate {
     const { recording, agent } = this.#parts
     const call = merged(this.#seen.get(facts.id), facts, true)
     this.#seen.set(facts.id, call)
-    const outcome = outcomeOf(call)
+    const isRejected = agent.rejects?.(objectOf(call.rawInput)) ?? false
+    const reported = outcomeOf(call)
+    const outcome: ToolOutcome | undefined = isRejected && reported ? { ...reported, status: "error" } : reported
     const ours = this.#oursIn(call)
     if (ours !== undefined) {
       await recording.begin()
@@ -65,10 +72,12 @@ export class Gate {
     const callId = this.#idOf(facts.id)
     // It stays open, although the agent reports that it was cancelled.
     if (callId === this.#suspended?.callId) return
-    if (!(await recording.addCall({ callId, name: tool.name, args }, "backend")) || outcome === undefined) return
-    if (!this.#isAsked.has(facts.id)) this.#warn(tool)
+    if (!(await recording.addCall({ callId, name: tool.name, args }, "backend"))) return
+    // It runs already: only the next request can still be prevented.
+    if (this.#isLastTurn) void this.#parts.onLastTurn()
+    if (outcome === undefined) return
     const isUnknown = isInterrupted && outcome.status === "error" && tool.effect !== "none"
-    recording.addResult(callId, isUnknown ? { ...outcome, status: "unknown" } : outcome)
+    recording.addResult(callId, isUnknown ? { ...outcome, status: "unknown" } : outcome, isRejected)
     this.#ended(callId)
   }
 
@@ -87,8 +96,10 @@ export class Gate {
     const call: ToolCall = { callId: `${this.#prefix}-bridge-${++this.#bridged}`, name, args }
     if (this.#suspended) return denied(HELD)
     if (!(await recording.enqueue(() => recording.addCall(call)))) return denied(STOPPING)
+    if (this.#isLastTurn) return this.#refuseLast(call)
     this.#running.add(call.callId)
-    const outcome = await host.callTool(call)
+    const outcome = await host.callTool(call).catch(() => undefined)
+    if (outcome === undefined) return this.#failed(call)
     if (outcome.status === "suspended") {
       const isFirst = await this.#suspend(call.callId, false)
       return denied(isFirst ? WAITS : HELD)
@@ -96,6 +107,11 @@ export class Gate {
     await recording.enqueue(() => recording.settle(call.callId))
     this.#ended(call.callId)
     return outcome
+  }
+
+  /** The run has ended: nothing is permitted any more. */
+  close(): void {
+    this.#isOver = true
   }
 
   get hasRefusals(): boolean {
@@ -144,7 +160,13 @@ export class Gate {
     const { host, recording } = this.#parts
     if (!(await recording.enqueue(() => recording.addCall(call, "backend")))) return "refuse"
     if (this.#suspended) return this.#refuse(call, HELD)
-    const permit = await host.authorize(call, tool)
+    if (this.#isLastTurn) {
+      await this.#refuseLast(call)
+      return "suspend"
+    }
+    const permit = await host.authorize(call, tool).catch(() => undefined)
+    // An agent that gets an answer late must not run the call either.
+    if (permit === undefined || this.#isOver) return this.#refuse(call, permit === undefined ? FAILED : STOPPING)
     if (permit.kind === "suspend") return (await this.#suspend(call.callId, true)) ? "suspend" : "refuse"
     if (permit.kind === "refuse") return this.#refuse(call, permit.reason, true)
     if (!sameJson(permit.args, call.args)) return this.#refuse(call, UNCHANGEABLE)
@@ -152,23 +174,43 @@ export class Gate {
     return "run"
   }
 
+  get #isLastTurn(): boolean {
+    return this.#parts.recording.steps.turn >= this.#parts.lastTurn
+  }
+
+  /** The agent is told to stop before it gets the answer: with an answer it would ask its model again. */
+  async #refuseLast(call: ToolCall): Promise<ToolOutcome> {
+    const { recording, onLastTurn } = this.#parts
+    await recording.enqueue(() => recording.addResult(call.callId, denied(LAST_TURN)))
+    await onLastTurn()
+    return denied(LAST_TURN)
+  }
+
+  async #failed(call: ToolCall): Promise<ToolOutcome> {
+    const { recording } = this.#parts
+    await recording.enqueue(() => recording.addResult(call.callId, denied(FAILED)))
+    this.#ended(call.callId)
+    return denied(FAILED)
+  }
+
   /** `isRecorded`: the runtime has recorded the refusal. */
   async #refuse(call: ToolCall, reason: string, isRecorded = false): Promise<"refuse"> {
     const { recording } = this.#parts
     const outcome = denied(reason)
     await recording.enqueue(() =>
-      isRecorded ? recording.settle(call.callId) : recording.addResult(call.callId, outcome),
+      isRecorded ? recording.refuse(call.callId) : recording.addResult(call.callId, outcome),
     )
     this.#refusals.push(answerText({ kind: "outcome", call, outcome }))
     return "refuse"
   }
 
-  /** Resolves when the agent was told to stop. False: another call waits already, and this one is refused. */
+  /** Resolves when the request to stop was sent to the agent. False: another call waits already, and this one is refused. */
   async #suspend(callId: string, isOwn: boolean): Promise<boolean> {
     const { recording } = this.#parts
     this.#running.delete(callId)
     if (this.#suspended) {
       await recording.enqueue(() => recording.addResult(callId, denied(HELD)))
+      this.#stopIfIdle()
       return false
     }
     let tell = () => {}
@@ -196,16 +238,7 @@ export class Gate {
     const { recording } = this.#parts
     const callId = this.#idOf(call.id)
     if (!(await recording.addCall({ callId, name, args: call.rawInput ?? {} }, "backend"))) return
-    recording.addResult(callId, outcome)
-  }
-
-  /** A call that the agent should have asked about: its own settings allow it. */
-  #warn({ name }: OwnTool): void {
-    const { agent, host } = this.#parts
-    const applied = agent.enforcement.find(({ tools }) => tools === name || tools === "*")
-    if (applied?.gate !== "ours") return
-    const message = `${agent.title} ran ${name} without asking: its own settings allow it, so the policy was not applied.`
-    host.emit({ type: "warning", code: "call_not_asked", message })
+    recording.addResult(callId, outcome, true)
   }
 
   #oursIn(call: SeenCall, asked?: CallFacts): string | undefined {
@@ -234,7 +267,9 @@ function denied(reason: string): ToolOutcome {
 
 const HELD =
   "Not run: another call of this step waits for a person's decision. Call it again afterwards if it is needed."
+const FAILED = "Not run: the decision failed."
 const STOPPING = "Not run: the run is being stopped."
+const LAST_TURN = "Not run: the limit of turns is reached, so that its result could not be used."
 const WAITS = "Not run yet: a person has to decide first. Stop now."
 const UNCHANGEABLE =
   "Not run: the policy allows it only with other arguments, and this agent does not take them. Change the call."

@@ -3,9 +3,14 @@ import type { BackendEnv, ProgramSpec } from "../../contract/backend-env.ts"
 import type { Capabilities, Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
-import { type AcpAgent, copilotAgent, cursorAgent, geminiAgent, opencodeAgent, unknownAgent } from "./agents.ts"
+import { type AcpAgent, type Confinement, cursorAgent, unknownAgent } from "./agents.ts"
 import { type Connection, connect } from "./connection.ts"
+import { copilotAgent } from "./copilot.ts"
+import { geminiAgent } from "./gemini.ts"
+import { opencodeAgent } from "./opencode.ts"
+import { modelName } from "./opening.ts"
 import { openSession } from "./session.ts"
+import { guardVariables, trustedVariables } from "./trust.ts"
 
 export interface AcpOptions {
   /** A known agent: `gemini`, `copilot`, `opencode`, `cursor`. Any other name needs a command. */
@@ -18,7 +23,7 @@ export interface AcpOptions {
   readonly passEnv?: readonly string[]
   /** Variables that it gets with these values. */
   readonly env?: Readonly<Record<string, string>>
-  /** Lets the agent run hooks and plugins of the workspace, which bypass the policy. Default false. */
+  /** Lets the agent use settings, hooks and plugins of the workspace, which bypass the policy. Default false. */
   readonly trustWorkspace?: boolean
 }
 
@@ -30,14 +35,20 @@ export function acp(options: AcpOptions): Backend {
   return {
     name,
     capabilities: capabilitiesOf(agent),
-    probe: (env) => probe(agent, env, () => programOf(agent, options, env, { runId: "probe", cwd: "." })),
+    probe: (env) => probe(agent, env, () => programOf(agent, options, { runId: "probe", cwd: "." })),
     async open(request, env) {
-      const { runId, cwd, model: given } = request
-      const model = typeof given === "string" ? given : given?.id
-      const plain = programOf(agent, options, env, { runId, cwd, model })
-      const program = { ...plain, env: { ...(await defaultSettings(agent, options, env)), ...plain.env } }
+      const { runId, cwd, withoutTools } = request
+      const plain = programOf(agent, options, { runId, cwd, model: modelName(request) })
+      const given = (variable: string) => options.env?.[variable] ?? env.variable?.(variable)
+      const guards = options.trustWorkspace ? trustedVariables(agent) : await guardVariables(agent, request, env, given)
+      const confined = await confinement(agent, agent.confine?.(withoutTools, given), env)
+      const program = {
+        ...plain,
+        args: [...plain.args, ...confined.args],
+        env: { ...(await defaultSettings(agent, options, env)), ...plain.env, ...confined.env, ...guards },
+      }
       return openSession(request, env, {
-        ...{ backend: name, agent, trustsWorkspace: options.trustWorkspace === true },
+        ...{ backend: name, agent },
         connect: (handlers) => connect(agent, env, program, handlers),
       })
     },
@@ -68,18 +79,27 @@ interface StartedFor {
   readonly model?: string | undefined
 }
 
-function programOf(agent: AcpAgent, options: AcpOptions, host: BackendEnv, run: StartedFor): ProgramSpec {
+function programOf(agent: AcpAgent, options: AcpOptions, run: StartedFor): ProgramSpec {
   const { command = agent.command, args = agent.args, passEnv = [], env } = options
   const { runId, cwd, model } = run
-  const extended = agent.extendEnv?.((name) => env?.[name] ?? host.variable?.(name))
   return {
     command,
     args: model === undefined ? args : [...args, ...(agent.modelArgs?.(model) ?? [])],
     ...{ cwd, runId },
     passEnv: [...agent.passEnv, ...proxyVariables, ...passEnv],
-    env: { ...env, ...agent.env, ...extended },
+    env: { ...env, ...agent.env },
     install: agent.install,
   }
+}
+
+/** The arguments and variables that confine an agent. Its file must be there: without it the agent would not ask. */
+async function confinement({ title }: AcpAgent, { args = [], env = {}, file }: Confinement = {}, host: BackendEnv) {
+  if (file === undefined) return { args, env }
+  const path = await host.stateFile?.(file.name, file.text)
+  if (path !== undefined) return { args: [...args, path], env }
+  throw new LonghaulError("capability_mismatch", `${title} needs a host with files.`, {
+    fix: "Use the runtime of longhaul/node.",
+  })
 }
 
 /** The variable that names the agent's settings of lowest precedence, unless there are such settings. */
@@ -114,7 +134,15 @@ async function probe(agent: AcpAgent, env: BackendEnv, program: () => ProgramSpe
   }
 }
 
-function capabilitiesOf({ provider, naming, enforcement, reportsCost }: AcpAgent): Capabilities {
+function capabilitiesOf({
+  provider,
+  naming,
+  enforcement,
+  reportsCost,
+  metering,
+  retries,
+  confine,
+}: AcpAgent): Capabilities {
   const known = new Map(naming.known.map((tool) => [tool.name, tool]))
   return {
     provider,
@@ -129,9 +157,13 @@ function capabilitiesOf({ provider, naming, enforcement, reportsCost }: AcpAgent
     suspend: { ours: "settle", own: "repeat" },
     steer: "next",
     structured: "text",
-    metering: "end",
+    metering,
+    ...(retries && { retries }),
+    // The protocol has no word for a shortened conversation.
+    tells: known.has("Task") ? ["subagents"] : [],
     reportsCost,
     ownTools: [...known.values()],
+    ...(confine && { removesTools: true }),
     enforcement,
     edge: false,
     contextTokens: 128_000,

@@ -1,5 +1,4 @@
 import type { OpenRequest } from "../../contract/backend.ts"
-import type { BackendEnv } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import type { SessionRef } from "../../contract/session.ts"
@@ -49,18 +48,6 @@ export function checkReopening(agent: AcpAgent, { data }: SessionRef): void {
   const minute = (time: number) => Math.floor(time / 60_000)
   if (agent.loadsNextMinute && minute(numberOf(objectOf(data).createdAt)) === minute(Date.now())) {
     throw lost(agent, "it damages a session that it opens in the minute of its creation")
-  }
-}
-
-/** Agents look for these files in all folders above, too. */
-export async function checkWorkspace({ title, runsUnasked = [] }: AcpAgent, { cwd }: OpenRequest, env: BackendEnv) {
-  const parts = cwd.split("/")
-  const folders = parts.map((_, index) => parts.slice(0, parts.length - index).join("/"))
-  for (const path of folders.flatMap((folder) => runsUnasked.map((name) => `${folder}/${name}`))) {
-    if (!(await env.exists?.(path))) continue
-    throw new LonghaulError("config_invalid", `${title} would run ${path} without asking the policy.`, {
-      fix: "Check what is there, then set trustWorkspace, or move it away.",
-    })
   }
 }
 

@@ -64,9 +64,16 @@ export class Recording {
     return true
   }
 
-  addResult(callId: string, outcome: ToolOutcome): void {
+  /** `rejected`: the agent itself did not accept the call. */
+  addResult(callId: string, outcome: ToolOutcome, rejected = false): void {
     this.#closeText()
-    this.steps.addResult(callId, outcome)
+    this.steps.addResult(callId, outcome, { rejected })
+  }
+
+  /** The runtime has recorded the refusal of a call. */
+  refuse(callId: string): void {
+    this.#closeText()
+    this.steps.refuse(callId)
   }
 
   /** The runtime has recorded the result of a call. */

@@ -6,6 +6,7 @@ import type { Json } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { InterruptMode } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
+import { noUsage } from "../../lib/usage.ts"
 import { Controls } from "../native/controls.ts"
 import { answerText } from "../shared/call-answers.ts"
 import type { JsonRpc } from "../shared/json-rpc.ts"
@@ -15,7 +16,18 @@ import { isNote, toldFailure } from "./failures.ts"
 import { Gate, type GateParts } from "./gate.ts"
 import { objectOf, type PermissionQuestion } from "./protocol.ts"
 import { Recording } from "./recording.ts"
-import { type PromptEnd, promptOf, readPromptEnd, type TokenCount, translate, usedSince } from "./translate.ts"
+import {
+  type AcpEvent,
+  noTokens,
+  type PromptEnd,
+  promptOf,
+  readPromptEnd,
+  type TokenCount,
+  translate,
+  unknownTokens,
+  usedSince,
+  without,
+} from "./translate.ts"
 
 export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"> {
   readonly agent: AcpAgent
@@ -24,6 +36,9 @@ export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"
   readonly host: TurnHost
   readonly sessionId: string
   readonly turns: number
+  readonly lastTurn: number
+  /** Usage has to be recorded after each request. */
+  readonly isLimited: boolean
   readonly model: string
   readonly takesImages: boolean
   readonly stopMs: number
@@ -47,13 +62,20 @@ export class AcpRun {
   #isCancelled = false
   #isPrompted = false
   #killTimer: ReturnType<typeof setTimeout> | undefined
+  /** The tokens of each request of the current prompt, as far as the agent tells them. */
+  readonly #perTurn = new Map<number, number>()
+  /** How many of these tokens are recorded. */
+  #recorded = 0
+  /** The last turn of the prompt before. */
+  #lastTurn: number
   /** The agent's count of dollars for the whole session. */
   #costUsd: number
 
   constructor(parts: RunParts) {
-    const { agent, host, turns, model, counted, bridge, tools, servers } = parts
+    const { agent, host, turns, lastTurn, model, counted, bridge, tools, servers } = parts
     this.#parts = parts
     this.#costUsd = counted.costUsd ?? 0
+    this.#lastTurn = turns
     this.#meter = new Meter(host, counted)
     this.#recording = new Recording(host, turns, model, {
       onHalt: (stop) => void this.#halt(stop),
@@ -64,7 +86,8 @@ export class AcpRun {
     const recording = this.#recording
     const onSuspend = (isOwn: boolean) =>
       this.#halt(isOwn ? { reason: "suspended", resumeBy: "repeat" } : { reason: "suspended" })
-    this.#gate = new Gate({ agent, host, recording, bridge, tools, servers, onSuspend })
+    const onLastTurn = () => this.#halt({ reason: "limit" })
+    this.#gate = new Gate({ agent, host, recording, bridge, tools, servers, lastTurn, onLastTurn, onSuspend })
   }
 
   /** Never rejects. */
@@ -72,7 +95,10 @@ export class AcpRun {
     const { host } = this.#parts
     const stop = await this.#work(input).catch((error) => failed(error))
     clearTimeout(this.#killTimer)
+    this.#gate.close()
     await this.#recording.idle()
+    // An agent that has crashed reports no count any more.
+    this.#recordRequests()
     this.#recording.leave(this.#controls.stopping)
     for (const text of this.#controls.undelivered()) host.emit({ type: "steer", text })
     if (this.#halted) return this.#halted
@@ -100,9 +126,8 @@ export class AcpRun {
           return this.#recording.addDelta(event.type, event.delta)
         case "call":
           return this.#gate.update(event.call, this.#isCancelled)
-        case "cost":
-          this.#costUsd = event.usd
-          return undefined
+        case "usage":
+          return this.#used(event)
       }
     })
   }
@@ -142,7 +167,7 @@ export class AcpRun {
     const prompt = promptOf(content, takesImages)
     this.#isPrompted = true
     const reply = rpc.request("session/prompt", { sessionId, prompt }, { replyMs: null })
-    const end = this.#counted(readPromptEnd(await reply))
+    const end = this.#ofPrompt(readPromptEnd(await reply))
     await this.#recording.idle()
     if (end.model !== "") this.#recording.steps.model = end.model
     this.#measure(end)
@@ -150,8 +175,36 @@ export class AcpRun {
     return end
   }
 
+  /** Takes what the newest request has used so far. The agent's own count comes with the end of the prompt. */
+  #used({ tokens = 0, usd }: AcpEvent & { readonly type: "usage" }): void {
+    const { turn } = this.#recording.steps
+    if (usd !== undefined) this.#costUsd = usd
+    this.#perTurn.set(turn, Math.max(tokens, this.#perTurn.get(turn) ?? 0))
+    // Other agents of the run, and a process that takes it over, have to count it.
+    if (this.#parts.isLimited) this.#recordRequests()
+  }
+
+  /** Records the requests so far, each token once. */
+  #recordRequests(): void {
+    const inputTokens = Math.max(0, this.#counted() - this.#recorded)
+    const costUsd = this.#newCost()
+    if (inputTokens === 0 && !costUsd) return
+    this.#meter.add({ ...noUsage, inputTokens, costUsd }, this.#recording.steps.model || undefined)
+    this.#recorded += inputTokens
+  }
+
+  #newCost(): number | null {
+    const { costUsd } = this.#meter.counted
+    return this.#parts.agent.reportsCost ? Math.max(0, this.#costUsd - (costUsd ?? 0)) : null
+  }
+
+  /** The tokens of this prompt. */
+  #counted(): number {
+    return [...this.#perTurn.values()].reduce((sum, tokens) => sum + tokens, 0)
+  }
+
   /** With the usage of this prompt alone. */
-  #counted(end: PromptEnd): PromptEnd {
+  #ofPrompt(end: PromptEnd): PromptEnd {
     const { agent, count } = this.#parts
     if (!agent.countsProcess || end.usage.inputTokens === 0) return end
     const usage = usedSince(count.reported, end.usage)
@@ -160,10 +213,23 @@ export class AcpRun {
   }
 
   #measure({ usage, model }: PromptEnd): void {
-    const { agent } = this.#parts
-    const { costUsd: counted } = this.#meter.counted
-    const costUsd = agent.reportsCost ? Math.max(0, this.#costUsd - (counted ?? 0)) : null
-    this.#meter.add({ ...usage, costUsd }, model === "" ? this.#recording.steps.model || undefined : model)
+    this.#meter.add(
+      { ...this.#tokensOf(usage), costUsd: this.#newCost() },
+      model === "" ? this.#recording.steps.model || undefined : model,
+    )
+  }
+
+  /** An agent that is stopped may report nothing: then its running count is all that is known, or nothing is. */
+  #tokensOf(usage: TokenCount): Pick<Usage, keyof TokenCount> {
+    const { turn } = this.#recording.steps
+    const turns = turn - this.#lastTurn
+    this.#lastTurn = turn
+    const [counted, recorded] = [this.#counted(), this.#recorded]
+    this.#perTurn.clear()
+    this.#recorded = 0
+    if (this.#parts.agent.countsLastRequest && turns > 1) return unknownTokens
+    if (usage.inputTokens + usage.outputTokens + usage.cacheReadTokens > 0) return without(usage, recorded)
+    return counted > 0 ? { ...noTokens, inputTokens: counted - recorded } : unknownTokens
   }
 
   /** Undefined: the agent has answered. */
@@ -193,12 +259,13 @@ export class AcpRun {
     const { host } = this.#parts
     const refusals = this.#gate.takeRefusals()
     const isOver = !(await this.#recording.end())
-    const { text } = this.#recording.steps
+    const { text, turn } = this.#recording.steps
     if (isOver) return { reason: "done", text }
     const complaint = refusals.length > 0 ? undefined : await host.review(text)
     const repairs = complaint === undefined ? refusals : [complaint]
     const steers = this.#controls.takeSteers(repairs.length === 0)
     if (steers === "closed") return { reason: "done", text }
+    if (turn >= this.#parts.lastTurn) return { reason: "limit" }
     const sent = repairs.map((each) => host.emit({ type: "steer", text: each, reason: "repair" }).text)
     return { texts: [...sent, ...steers.map((each) => host.emit({ type: "steer", text: each }).text)] }
   }

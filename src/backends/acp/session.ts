@@ -10,7 +10,7 @@ import { noUsage } from "../../lib/usage.ts"
 import { withOutputForm } from "../shared/output-form.ts"
 import type { AcpAgent } from "./agents.ts"
 import type { Connection, Handlers } from "./connection.ts"
-import { bridgeName, checkReopening, checkServers, checkWorkspace, modelName, openAt } from "./opening.ts"
+import { bridgeName, checkReopening, checkServers, modelName, openAt } from "./opening.ts"
 import { numberOf, objectOf, readQuestion } from "./protocol.ts"
 import { AcpRun } from "./run.ts"
 import { noTokens, serverList } from "./translate.ts"
@@ -18,7 +18,6 @@ import { noTokens, serverList } from "./translate.ts"
 export interface SessionOptions {
   readonly backend: string
   readonly agent: AcpAgent
-  readonly trustsWorkspace: boolean
   connect(handlers: Handlers): Promise<Connection>
 }
 
@@ -26,11 +25,10 @@ export interface SessionOptions {
 export async function openSession(
   request: OpenRequest,
   env: BackendEnv,
-  { backend, agent, trustsWorkspace, connect }: SessionOptions,
+  { backend, agent, connect }: SessionOptions,
 ): Promise<BackendSession> {
   const { from, mcpServers, tools } = request
   if (from.kind === "session") checkReopening(agent, from.ref)
-  if (!trustsWorkspace) await checkWorkspace(agent, request, env)
   const link = new Link()
   const bridge = bridgeName(Object.keys(mcpServers))
   const loopback = tools.length === 0 ? undefined : await openBridge(request, env, link)
@@ -132,6 +130,8 @@ class AcpSession implements BackendSession {
       tools: request.tools.map(({ name }) => name),
       servers: Object.keys(request.mcpServers),
       turns: request.from.turns,
+      lastTurn: request.limits.turns,
+      isLimited: request.limits.reserved,
       model: modelName(request) ?? "",
       takesImages: connection.facts.takesImages,
       stopMs: env.deadlines.stopMs,

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import type { Json } from "../../contract/json.ts"
-import { type AcpAgent, copilotAgent, geminiAgent, opencodeAgent } from "./agents.ts"
+import type { AcpAgent } from "./agents.ts"
+import { copilotAgent } from "./copilot.ts"
 import { replyError, toldFailure } from "./failures.ts"
+import { geminiAgent } from "./gemini.ts"
+import { opencodeAgent } from "./opencode.ts"
 import { type CallFacts, objectOf, readCall, readQuestion, textOf } from "./protocol.ts"
 import { argumentsOf, merged, oursIn, ownTool, type SeenCall } from "./tools.ts"
 import { outcomeOf, readPromptEnd, translate, usedSince } from "./translate.ts"
@@ -168,4 +171,15 @@ test("counts of a process are turned into those of one prompt, also after it beg
   })
   expect(usedSince(count(100, 10), count(250, 15))).toEqual(count(150, 5))
   expect(usedSince(count(100, 10), count(40, 4))).toEqual(count(40, 4))
+})
+
+test("an image of a result reaches the outcome, and content that is neither text nor an image is left out", () => {
+  const content = [
+    { type: "content", content: { type: "image", mimeType: "image/png", data: "iVBO" } },
+    { type: "content", content: { type: "audio", data: "x" } },
+  ]
+  expect(outcomeOf({ id: "c1", status: "completed", content })).toEqual({
+    status: "ok",
+    output: [{ type: "image", mediaType: "image/png", data: "iVBO" }],
+  })
 })

@@ -11,8 +11,8 @@ export type AcpEvent =
   | { readonly type: "text" | "reasoning"; readonly delta: string }
   /** A call is announced, or more is known of it. */
   | { readonly type: "call"; readonly call: CallFacts }
-  /** The dollars of the whole session so far. */
-  | { readonly type: "cost"; readonly usd: number }
+  /** The tokens of the newest request, and the dollars of the whole session so far. */
+  | { readonly type: "usage"; readonly tokens?: number; readonly usd?: number }
 
 /** How a prompt ended. */
 export interface PromptEnd {
@@ -40,11 +40,31 @@ export function usedSince(before: TokenCount, now: TokenCount): TokenCount {
   }
 }
 
+/** What is left of a count after tokens that were recorded before, whose kind was not known then: the sum is exact. */
+export function without(count: TokenCount, recorded: number): TokenCount {
+  let left = recorded
+  const rest = (name: keyof TokenCount) => {
+    const taken = Math.min(left, count[name])
+    left -= taken
+    return count[name] - taken
+  }
+  return {
+    inputTokens: rest("inputTokens"),
+    cacheReadTokens: rest("cacheReadTokens"),
+    cacheWriteTokens: rest("cacheWriteTokens"),
+    outputTokens: rest("outputTokens"),
+  }
+}
+
 export const noTokens: TokenCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+
+export const unknownTokens = {
+  ...{ inputTokens: null, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null },
+} as const
 
 /** Undefined: nothing that is recorded. */
 export function translate(update: Json | undefined): AcpEvent | undefined {
-  const { sessionUpdate, content, cost } = objectOf(update)
+  const { sessionUpdate, content, cost, used } = objectOf(update)
   switch (sessionUpdate) {
     case "agent_message_chunk":
       return { type: "text", delta: textOf(objectOf(content).text) }
@@ -55,7 +75,8 @@ export function translate(update: Json | undefined): AcpEvent | undefined {
       return { type: "call", call: readCall(update) }
     case "usage_update": {
       const { amount, currency } = objectOf(cost)
-      return typeof amount === "number" && currency === "USD" ? { type: "cost", usd: amount } : undefined
+      const isCost = typeof amount === "number" && currency === "USD"
+      return { type: "usage", ...(typeof used === "number" && { tokens: used }), ...(isCost && { usd: amount }) }
     }
     default:
       return undefined

@@ -3,7 +3,15 @@ import type { BackendEnv } from "../../contract/backend-env.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { capabilities } from "../claude/capabilities.ts"
-import { type ClaudeOptions, effortLevel, modelName, programSpec, settings, spawnOf } from "../claude/launch.ts"
+import {
+  type ClaudeOptions,
+  effortLevel,
+  modelName,
+  programSpec,
+  settings,
+  spawnOf,
+  turnsLeft,
+} from "../claude/launch.ts"
 import { probeClaude } from "../claude/probe.ts"
 import { type Launch, openClaude } from "../claude/session.ts"
 import { toolNames } from "../claude/tools.ts"
@@ -41,11 +49,12 @@ function argumentsOf(launch: Launch): readonly string[] {
     // Otherwise a resumed program presents its pending call before it has the hook.
     "--await-initialize",
     ...["--include-partial-messages", "--permission-prompt-tool", "stdio", "--permission-mode", "default"],
-    ...["--setting-sources", "", "--settings", JSON.stringify(settings), "--tools", toolNames.join(",")],
+    ...["--setting-sources", "", "--settings", JSON.stringify(settings), "--tools", toolNames(request).join(",")],
     ...["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers: mcp.servers })],
     ...(isResumed ? ["--resume", sessionId] : ["--session-id", sessionId]),
     ...(model === undefined ? [] : ["--model", model]),
     ...(effort === undefined ? [] : ["--effort", effortLevel(effort)]),
+    ...["--max-turns", String(turnsLeft(launch))],
   ]
 }
 

@@ -118,3 +118,9 @@ test("questions come in the order of the messages, and their answers have the id
     response: { request_id: "q1", response: { hookSpecificOutput: { permissionDecision: "deny" } } },
   })
 })
+
+test("a program that writes something else than messages before it is open is named with that line", async () => {
+  const { protocol } = scripted(() => ["Warning: a new version is available"])
+  const message = expect.stringContaining("Warning: a new version")
+  await expect(protocol.open({})).rejects.toMatchObject({ code: "backend_protocol", message })
+})

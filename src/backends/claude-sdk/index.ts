@@ -2,7 +2,15 @@ import type { Backend } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { capabilities } from "../claude/capabilities.ts"
-import { type ClaudeOptions, effortLevel, modelName, programSpec, settings, spawnOf } from "../claude/launch.ts"
+import {
+  type ClaudeOptions,
+  effortLevel,
+  modelName,
+  programSpec,
+  settings,
+  spawnOf,
+  turnsLeft,
+} from "../claude/launch.ts"
 import { type Launch, openClaude } from "../claude/session.ts"
 import { toolNames } from "../claude/tools.ts"
 import { startQuery } from "./program.ts"
@@ -55,13 +63,14 @@ function queryOptions(launch: Launch) {
     extraArgs: { "await-initialize": null },
     settingSources: [],
     settings: JSON.stringify(settings),
-    tools: toolNames,
+    tools: toolNames(request),
     mcpServers: mcp.servers,
     strictMcpConfig: true,
     includePartialMessages: true,
     permissionMode: "default",
     systemPrompt: { type: "preset", preset: "claude_code", ...(system !== undefined && { append: system }) },
     ...(isResumed ? { resume: sessionId } : { sessionId }),
+    maxTurns: turnsLeft(launch),
     ...(model !== undefined && { model }),
     ...(effort !== undefined && { effort: effortLevel(effort) }),
     ...(outputSchema !== undefined && { outputFormat: { type: "json_schema", schema: outputSchema } }),

@@ -12,6 +12,7 @@ export interface Trouble {
 export function stopOf(end: ClaudeEnd, trouble: Trouble | undefined): Stop {
   if (end.stopReason === "refusal") return { reason: "refusal" }
   if (end.apiError === "max_output_tokens" || trouble?.error === "max_output_tokens") return { reason: "output-limit" }
+  if (end.terminalReason === "max_turns") return { reason: "limit" }
   const code = codeOf(end, trouble)
   const fix = fixes[code]
   const message = end.text === "" ? `Claude stopped with an error (${end.terminalReason || "unknown"}).` : end.text
@@ -90,7 +91,6 @@ const terminalReasons: Readonly<Record<string, ErrorCode>> = {
   budget_exhausted: "budget_exceeded",
   structured_output_retry_exhausted: "output_schema_mismatch",
   tool_deferred_unavailable: "session_lost",
-  max_turns: "max_turns",
 }
 
 const troubles: Readonly<Record<string, ErrorCode>> = {

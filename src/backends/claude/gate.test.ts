@@ -145,3 +145,13 @@ test("a tool of another server that is named like the bridge is not taken for th
 test("the output tool is an ordinary call where no schema was requested", () => {
   expect(new ToolNames([], [], false).isOutput("StructuredOutput")).toBe(false)
 })
+
+test("a call counts as rejected by the program only if nobody was asked about it and it has not succeeded", async () => {
+  const { gate } = scene(runs)
+  await gate.hook(call)
+  const complaint = [{ type: "text", text: "<tool_use_error>No such tool.</tool_use_error>" }] as const
+  expect(gate.isRejected("c2", { status: "error", output: complaint }, false)).toBe(true)
+  expect(gate.isRejected("c2", { status: "error", output: [] }, true)).toBe(true)
+  expect(gate.isRejected("c2", { status: "ok", output: complaint }, true)).toBe(false)
+  expect(gate.isRejected("c1", { status: "error", output: complaint }, true)).toBe(false)
+})

@@ -1,6 +1,7 @@
 import type { ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Effect, ToolOutcome } from "../../contract/tool.ts"
+import { plainText } from "../../lib/content.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import type { Steps } from "../shared/steps.ts"
 import type { ToolNames } from "./tools.ts"
@@ -70,11 +71,19 @@ export class Gate {
   /** What the model gets as the result of a call. A call that is stopped while it runs may have had its effect. */
   outcomeFor(callId: string, outcome: ToolOutcome, isInterrupted: boolean): ToolOutcome {
     const reason = this.#refused.get(callId)
-    if (reason !== undefined) return { status: "denied", output: [{ type: "text", text: reason }] }
+    // A refused call that succeeds has run all the same.
+    if (reason !== undefined && outcome.status !== "ok")
+      return { status: "denied", output: [{ type: "text", text: reason }] }
     const effect = this.#begun.get(callId) ?? "none"
     return isInterrupted && outcome.status === "error" && effect !== "none"
       ? { ...outcome, status: "unknown" }
       : outcome
+  }
+
+  /** A call that nobody was asked about, and that the program did not run: it does not accept it, or was stopped before. */
+  isRejected(callId: string, { status, output }: ToolOutcome, isInterrupted: boolean): boolean {
+    if (this.#calls.has(callId) || status === "ok") return false
+    return isInterrupted || plainText(output, "").startsWith(NOT_ACCEPTED)
   }
 
   #decide(question: CallQuestion): Promise<Decision> {
@@ -82,7 +91,9 @@ export class Gate {
     const known = this.#calls.get(callId)
     if (known && known.name === name && sameJson(known.args, args)) return known.decision
     // The runtime refuses an id that was used for another call.
-    const decision = this.#ask(question).then((made) => {
+    const failed: Decision = { kind: "refuse", reason: FAILED }
+    const asked = this.#ask(question).catch(() => failed)
+    const decision = asked.then((made) => {
       if (made.kind === "refuse") this.#refused.set(callId, made.reason)
       return made
     })
@@ -147,6 +158,9 @@ function sameJson(one: Json, other: Json): boolean {
 
 const HELD =
   "Not run: another call of this step waits for a person's decision. Call it again afterwards if it is needed."
+/** How the program begins its own complaints about a call. */
+const NOT_ACCEPTED = "<tool_use_error>"
+const FAILED = "Not run: the decision failed."
 const NOT_DECIDED = "Not run: this is not a call that was allowed."
 const WAITS = "Not run: a person has to decide first."
 

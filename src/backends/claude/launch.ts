@@ -72,6 +72,11 @@ export function modelName({ request }: Launch): string | undefined {
   return typeof request.model === "string" ? request.model : request.model?.id
 }
 
+/** The requests that the session may make. The results of the last one's calls are recorded, and the program stops. */
+export function turnsLeft({ request: { limits, from } }: Launch): number {
+  return Math.max(1, limits.turns - from.turns)
+}
+
 export function effortLevel(effort: Effort): "low" | "medium" | "high" | "max" {
   return effort === "minimal" ? "low" : effort
 }

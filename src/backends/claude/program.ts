@@ -26,9 +26,7 @@ export function notOpened(first: Delivery | undefined, how: string | undefined):
   const message = first?.kind === "message" && isJsonObject(first.message) ? first.message : {}
   const [error] = Array.isArray(message.errors) ? message.errors : []
   if (message.type === "result" && message.num_turns === 0 && /^No conversation found/.test(String(error))) {
-    return new LonghaulError("session_lost", "Claude does not have the session any more.", {
-      fix: "Open it with the history of the run.",
-    })
+    return sessionLost()
   }
   if (how === undefined) {
     return new LonghaulError("backend_protocol", "Claude did not open a session in time.", {
@@ -37,6 +35,12 @@ export function notOpened(first: Delivery | undefined, how: string | undefined):
   }
   return new LonghaulError("backend_crashed", `Claude ended before its session was open: ${how}`, {
     fix: "Run the program by hand and read its output. A version before 2.1.325 may be too old: claude update",
+  })
+}
+
+export function sessionLost(): LonghaulError {
+  return new LonghaulError("session_lost", "Claude does not have the session, or not any more.", {
+    fix: "Check its id, or continue from the journal of the run.",
   })
 }
 

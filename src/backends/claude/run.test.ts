@@ -12,12 +12,21 @@ interface Setting {
   readonly facts?: Partial<SessionFacts>
   readonly early?: EarlyControls
   readonly permit?: Permit | "rejects"
+  /** What the program answers after each answer of its model, if the run has a limit. */
+  readonly usage?: Json
+  /** The host wants no further turn. */
+  readonly isEnough?: boolean
+  /** The run has no turn left. */
+  readonly isOver?: boolean
 }
 
 function scene({
   facts = {},
   early = { mode: undefined, texts: [] },
   permit = { kind: "refuse", reason: "" },
+  usage,
+  isEnough = false,
+  isOver = false,
 }: Setting = {}) {
   const inbox = new Inbox<Delivery>()
   const sent: string[] = []
@@ -33,7 +42,7 @@ function scene({
     async interrupt() {
       calls.push("interrupt")
     },
-    usage: async () => undefined,
+    usage: async () => usage,
     ended: new Promise((resolve) => (end = resolve)),
     async close() {},
     async kill() {
@@ -50,16 +59,26 @@ function scene({
       emitted.push(event)
       return event
     },
-    beginTurn: async () => true,
-    endTurn: async () => true,
-    review: async () => undefined,
+    beginTurn: async () => !isOver,
+    endTurn: async () => !isEnough,
+    review: async () => (isEnough ? "Better." : undefined),
     authorize: async () => {
       if (permit === "rejects") throw new Error("lost")
       return permit
     },
   } as unknown as TurnHost
   const run = new ClaudeRun({
-    ...{ program, host, early, turns: 0, model: "m", isLimited: false, stopMs: 1, brief: "" },
+    ...{
+      program,
+      host,
+      early,
+      turns: 0,
+      lastTurn: 9,
+      model: "m",
+      isLimited: usage !== undefined,
+      stopMs: 1,
+      brief: "",
+    },
     names: new ToolNames([], [], false),
     facts: { counted: noUsage, ...facts },
     callId: (wireId) => wireId,
@@ -113,6 +132,13 @@ test("a message that came before the run began is sent after the prompt", async 
   exit("exit 0")
   await run.run(prompt)
   expect(sent).toEqual(["Do it.", "Mind the tide."])
+})
+
+test("a run goes on after a result if the program has another message to answer", async () => {
+  const { run, tell } = scene()
+  tell({ ...done, result: "Too early.", queued_turn_count: 1 })
+  tell({ ...done, result: "With the tide.", queued_turn_count: 0 })
+  expect(await run.run(prompt)).toEqual({ reason: "done", text: "With the tide." })
 })
 
 test("a program that does not stop on an interrupt is killed", async () => {
@@ -208,4 +234,108 @@ test("a decision that fails refuses the call", async () => {
   expect(await ask("c1")).toMatchObject({ kind: "deny" })
   tell(done)
   await stop
+})
+
+test("a crash records the tokens of answers that no total contains, as far as the program has told them", async () => {
+  const { run, emitted, tell, exit } = scene()
+  const stop = run.run({ kind: "prompt", content: [{ type: "text", text: "Go." }] })
+  const stream = (event: Json) => tell({ type: "stream_event", event })
+  const message = { id: "a", model: "m", usage: { input_tokens: 900, cache_read_input_tokens: 50, output_tokens: 1 } }
+  stream({ type: "message_start", message })
+  stream({ type: "message_delta", usage: { output_tokens: 70 } })
+  exit("exit 1")
+  expect(await stop).toMatchObject({ reason: "failed" })
+  const usage = { inputTokens: 900, outputTokens: 70, cacheReadTokens: 50, cacheWriteTokens: 0, costUsd: null }
+  expect(emitted.filter(({ type }) => type === "metering")).toEqual([{ type: "metering", usage, model: "m" }])
+})
+
+const began = { type: "stream_event", event: { type: "message_start", message: { id: "m1", model: "m" } } }
+const called = {
+  type: "assistant",
+  message: { id: "m1", model: "m", content: [{ type: "tool_use", id: "c1", name: "Bash", input: {} }] },
+}
+const result = (text: string, isError: boolean) => ({
+  type: "user",
+  message: { content: [{ type: "tool_result", tool_use_id: "c1", is_error: isError, content: text }] },
+})
+const interruptedEnd = { ...done, is_error: true, subtype: "error_during_execution", terminal_reason: "aborted_tools" }
+
+test("a call with an effect that is interrupted while it runs has an unknown outcome", async () => {
+  const { run, emitted, tell, ask } = scene({ permit: { kind: "run", args: {} } })
+  tell(began)
+  tell(called)
+  const running = run.run(prompt)
+  expect(await ask("c1")).toMatchObject({ kind: "ask" })
+  run.interrupt("immediate")
+  tell(result("[Request interrupted by user]", true))
+  tell(interruptedEnd)
+  expect(await running).toEqual({ reason: "interrupted" })
+  expect(emitted.filter(({ type }) => type === "tool-result")).toMatchObject([{ outcome: { status: "unknown" } }])
+})
+
+test("a call after the limit of the run is refused, and the program is stopped", async () => {
+  const { run, calls, tell, ask, exit } = scene({ permit: { kind: "run", args: {} }, isOver: true })
+  tell(began)
+  const running = run.run(prompt)
+  expect(await ask("c1")).toMatchObject({ kind: "deny" })
+  exit("stopped")
+  expect(await running).toEqual({ reason: "limit" })
+  expect(calls).toContain("interrupt")
+})
+
+test.each([
+  ["succeeds has run: its result is recorded as it is", "done", false, "ok"],
+  ["fails has not run", "no", true, "denied"],
+])("a refused call that %s", async (_, text, isError, status) => {
+  const { run, emitted, tell, ask } = scene()
+  tell(began)
+  tell(called)
+  const running = run.run(prompt)
+  await ask("c1")
+  tell(result(text, isError))
+  tell(done)
+  await running
+  expect(emitted.filter(({ type }) => type === "tool-result")).toMatchObject([{ outcome: { status } }])
+})
+
+test.each([
+  ["does not accept: it is rejected", "<tool_use_error>InputValidationError: x</tool_use_error>", true],
+  ["ran: it is not rejected", "Exit code 1", undefined],
+])("a failed call that nobody was asked about, and that the program %s", async (_, text, rejected) => {
+  const { run, emitted, tell } = scene()
+  tell(began)
+  tell(called)
+  tell(result(text, true))
+  tell(done)
+  await run.run(prompt)
+  const [recorded] = emitted.filter(({ type }) => type === "tool-result")
+  expect(recorded).toMatchObject({ outcome: { status: "error" } })
+  expect(recorded && "rejected" in recorded ? recorded.rejected : undefined).toBe(rejected)
+})
+
+test.each([null, "busy", [], {}])("a program that tells %j as its usage goes on without that figure", async (usage) => {
+  const { run, tell } = scene({ usage })
+  tell(began)
+  tell({ type: "stream_event", event: { type: "message_stop" } })
+  tell(done)
+  expect(await run.run(prompt)).toEqual({ reason: "done", text: "Done." })
+})
+
+test("an answer after which the host wants no more is the last one: it is not reviewed", async () => {
+  const { run, sent, tell } = scene({ isEnough: true })
+  tell(began)
+  tell(done)
+  expect(await run.run(prompt)).toEqual({ reason: "done", text: "Done." })
+  expect(sent).toEqual(["Do it."])
+})
+
+test("nothing that the program still says after the limit of the run is recorded", async () => {
+  const { run, emitted, tell, exit } = scene({ isOver: true })
+  tell(began)
+  tell(called)
+  tell({ type: "assistant", message: { id: "m1", model: "m", content: [{ type: "text", text: "Too late." }] } })
+  tell(result("made", false))
+  exit("stopped")
+  expect(await run.run(prompt)).toEqual({ reason: "limit" })
+  expect(emitted).toEqual([])
 })

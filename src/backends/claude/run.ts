@@ -12,6 +12,7 @@ import { Gate, type Suspension } from "./gate.ts"
 import { Outbox } from "./outbox.ts"
 import type { ToolNames } from "./tools.ts"
 import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "./translate.ts"
+import { Unmeasured } from "./unmeasured.ts"
 import type { CallQuestion, ClaudeProgram, Delivery } from "./wire.ts"
 
 /** What a session keeps for the next process that opens it. */
@@ -32,6 +33,7 @@ export interface RunParts {
   readonly host: TurnHost
   readonly names: ToolNames
   readonly turns: number
+  readonly lastTurn: number
   readonly model: string
   /** Usage has to be known after each answer. */
   readonly isLimited: boolean
@@ -54,6 +56,8 @@ export class ClaudeRun {
   readonly #meter: Meter
   readonly #outbox: Outbox
   #answer = ""
+  /** The usage of each answer that no total of the program contains yet. */
+  readonly #unmeasured = new Unmeasured()
   #partial = ""
   #trouble: Trouble | undefined
   #suspension: Suspension | undefined
@@ -105,7 +109,6 @@ export class ClaudeRun {
   }
 
   interrupt(mode: InterruptMode): void {
-    if (this.#mode === "immediate") return
     this.#mode = mode
     if (mode === "immediate") this.#interruptNow()
   }
@@ -159,6 +162,9 @@ export class ClaudeRun {
         break
       case "answer":
         await this.#startAnswer(event.id, event.model)
+        break
+      case "used":
+        this.#unmeasured.note(this.#answer, event.usage)
         break
       case "answer-end":
         if (this.#parts.isLimited) await this.#measure()
@@ -221,7 +227,8 @@ export class ClaudeRun {
   #record({ callId, outcome }: ClaudeEvent & { readonly type: "result" }): void {
     // The result of the program's own output tool, or of a call that is not recorded.
     if (!this.#steps.hasCall(callId) && callId !== this.#parts.facts.deferred) return
-    this.#steps.addResult(callId, this.gate.outcomeFor(callId, outcome, this.#isInterrupted))
+    const rejected = this.gate.isRejected(callId, outcome, this.#isInterrupted)
+    this.#steps.addResult(callId, this.gate.outcomeFor(callId, outcome, this.#isInterrupted), { rejected })
   }
 
   #show(event: ClaudeEvent & { readonly type: "part-start" | "delta" }): void {
@@ -237,8 +244,9 @@ export class ClaudeRun {
     const usage = await this.#parts.program.usage()
     if (!isJsonObject(usage)) return
     const session = objectIn(usage, "session")
-    if (isJsonObject(session.model_usage))
-      this.#meter.total(usageOf(session.model_usage, session.total_cost_usd), this.#steps.model)
+    if (!isJsonObject(session.model_usage)) return
+    this.#meter.total(usageOf(session.model_usage, session.total_cost_usd), this.#steps.model)
+    this.#unmeasured.take()
   }
 
   #deliver(id: string): void {
@@ -256,6 +264,7 @@ export class ClaudeRun {
   async #finish(end: ClaudeEnd): Promise<Stop | undefined> {
     const { host, stored } = this.#parts
     this.#meter.total(end.usage, this.#steps.model)
+    this.#unmeasured.take()
     for (const id of end.delivered) this.#deliver(id)
     host.emit(stored({ counted: this.#meter.counted, ...(end.deferred !== undefined && { deferred: end.deferred }) }))
     if (this.#halted) return this.#halted
@@ -270,6 +279,7 @@ export class ClaudeRun {
     if (end.structured !== undefined) this.#steps.addText(text)
     if (!(await this.#steps.end("end"))) return { reason: "done", text }
     const complaint = await host.review(text)
+    if (complaint !== undefined && this.#steps.turn >= this.#parts.lastTurn) return { reason: "limit" }
     if (complaint !== undefined) {
       await this.#outbox.send([
         { type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text },
@@ -299,6 +309,8 @@ export class ClaudeRun {
   /** Records what the model could not finish, and the messages that it never received. */
   #close(): void {
     this.#over.abort()
+    // A program that has crashed reports no total any more.
+    for (const usage of this.#unmeasured.take()) this.#meter.add(usage, this.#steps.model)
     if (this.#isInterrupted && this.#partial !== "") this.#steps.addPartialText(this.#partial)
     this.#steps.suspend()
     for (const text of this.#outbox.close()) this.#parts.host.emit({ type: "steer", text })

@@ -6,6 +6,7 @@ import type { InterruptMode, SessionRef } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { noUsage } from "../../lib/usage.ts"
+import { sessionLost } from "./program.ts"
 import { ClaudeRun, type SessionFacts } from "./run.ts"
 import { type ServerConfig, serverConfig } from "./servers.ts"
 import { enforcement, ToolNames } from "./tools.ts"
@@ -28,6 +29,8 @@ export async function openClaude(
   start: (launch: Launch) => Promise<ClaudeProgram>,
 ): Promise<BackendSession> {
   const { from, tools, mcpServers, outputSchema } = request
+  // The program refuses other ids before it looks for the session.
+  if (from.kind === "session" && !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(from.ref.id)) throw sessionLost()
   const names = new ToolNames(tools, Object.keys(mcpServers), outputSchema !== undefined)
   const facts = from.kind === "session" ? factsIn(from.ref) : { counted: noUsage }
   const sessionId = from.kind === "session" ? from.ref.id : crypto.randomUUID()
@@ -52,6 +55,7 @@ export async function openClaude(
       run(input, host) {
         run = new ClaudeRun({
           ...{ program, host, names, facts, model, early, callId, turns: from.turns },
+          lastTurn: request.limits.turns,
           isLimited: request.limits.reserved,
           stopMs: env.deadlines.stopMs,
           brief: from.kind === "history" ? from.brief() : "",

@@ -1,3 +1,4 @@
+import type { OpenRequest } from "../../contract/backend.ts"
 import type { OwnTool, ToolEnforcement } from "../../contract/capabilities.ts"
 import type { ToolSpec } from "../../contract/tool.ts"
 import { mcpSafe, policyToolName } from "../../lib/mcp-servers.ts"
@@ -23,8 +24,10 @@ export const enforcement: readonly ToolEnforcement[] = [
   { tools: "*", gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" },
 ]
 
-/** The names under which the program offers its tools, for its command line. */
-export const toolNames: readonly string[] = ownTools.map(({ name }) => name)
+/** The names under which the program offers the tools that a run may use, for its command line. */
+export function toolNames({ withoutTools }: OpenRequest): readonly string[] {
+  return ownTools.map(({ name }) => name).filter((name) => !withoutTools.includes(name))
+}
 
 /** The tool by which the program returns structured output. It has no effect, and its schema is checked by the program. */
 const STRUCTURED_OUTPUT = "StructuredOutput"

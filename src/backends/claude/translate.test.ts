@@ -18,7 +18,7 @@ const without =
   (events: readonly ClaudeEvent[]) =>
     events.filter(({ type }) => !types.includes(type))
 
-const quiet = without("delta", "part-start", "model", "end")
+const quiet = without("delta", "part-start", "model", "used", "end")
 
 describe("messages of claude 2.1.325", () => {
   test("two answers with calls become answers, parts and results in the order in which the program wrote them", () => {
@@ -140,9 +140,10 @@ describe("failures", () => {
     expect(stop).toMatchObject({ reason: "failed", failure: { code, retryable, message: "It failed." } })
   })
 
-  test("a refusal and an output limit are stops of their own", () => {
+  test("a refusal, an output limit and a limit of turns are stops of their own", () => {
     expect(stopOf({ ...end, stopReason: "refusal" }, { error: "invalid_request" })).toEqual({ reason: "refusal" })
     expect(stopOf({ ...end, apiError: "max_output_tokens" }, undefined)).toEqual({ reason: "output-limit" })
+    expect(stopOf({ ...end, terminalReason: "max_turns" }, undefined)).toEqual({ reason: "limit" })
   })
 
   test("a missing login names the command that fixes it", () => {
@@ -166,4 +167,10 @@ test("a compaction of the program is reported with its cause and its size", () =
   const sizes = { type: "compacted", before: 167_000, after: 14_000 }
   expect(translate(boundary("auto"), same)).toEqual([{ ...sizes, isAsked: false }])
   expect(translate(boundary("manual"), same)).toEqual([{ ...sizes, isAsked: true }])
+})
+
+test("a message of a person that the program repeats is no result of a call", () => {
+  const content = [{ type: "text", text: "Hurry." }]
+  const events = translate({ type: "user", message: { role: "user", content } }, same)
+  expect(events.filter(({ type }) => type === "result")).toEqual([])
 })

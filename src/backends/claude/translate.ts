@@ -15,6 +15,8 @@ export type ClaudeEvent =
   | { readonly type: "delta"; readonly kind: "text" | "reasoning"; readonly delta: string }
   | { readonly type: "text" | "reasoning"; readonly text: string }
   | { readonly type: "call"; readonly callId: string; readonly name: string; readonly args: Json }
+  /** The tokens of the answer so far: each report replaces the one before. */
+  | { readonly type: "used"; readonly usage: Usage }
   | { readonly type: "answer-end" }
   | { readonly type: "result"; readonly callId: string; readonly outcome: ToolOutcome }
   /** A message of a person reaches the model. */
@@ -81,6 +83,17 @@ export function usageOf(models: Json | undefined, costUsd: Json | undefined): Us
   }
 }
 
+/** The tokens of one answer. The program computes dollars only for a whole session. */
+function answerUsage(usage: JsonObject): Usage {
+  return {
+    inputTokens: numberIn(usage, "input_tokens"),
+    outputTokens: numberIn(usage, "output_tokens"),
+    cacheReadTokens: numberIn(usage, "cache_read_input_tokens"),
+    cacheWriteTokens: numberIn(usage, "cache_creation_input_tokens"),
+    costUsd: null,
+  }
+}
+
 export function textIn(object: JsonObject, name: string): string {
   const value = object[name]
   return typeof value === "string" ? value : ""
@@ -115,8 +128,11 @@ function ofStream(event: JsonObject): readonly ClaudeEvent[] {
   switch (event.type) {
     case "message_start": {
       const message = objectIn(event, "message")
-      return [{ type: "answer", id: textIn(message, "id"), model: textIn(message, "model") }]
+      const answer = { type: "answer", id: textIn(message, "id"), model: textIn(message, "model") } as const
+      return [answer, { type: "used", usage: answerUsage(objectIn(message, "usage")) }]
     }
+    case "message_delta":
+      return [{ type: "used", usage: answerUsage(objectIn(event, "usage")) }]
     case "content_block_start": {
       const kind = objectIn(event, "content_block").type
       if (kind === "text") return [{ type: "part-start", kind: "text" }]

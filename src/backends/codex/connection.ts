@@ -1,6 +1,8 @@
 import type { BackendEnv, LineChannel, ProgramSpec } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
+import { delay } from "../../lib/abort.ts"
+import { createRetry, type RetryPolicy } from "../../lib/retry.ts"
 import { JsonRpc, type JsonRpcOptions } from "../shared/json-rpc.ts"
 import { notLoggedIn, replyError } from "./failures.ts"
 import { listOf, objectOf, textOf } from "./protocol.ts"
@@ -22,8 +24,27 @@ export interface TrustMemory {
   known?: HookState
 }
 
-/** Starts the program and greets it. */
+/**
+ * Starts the program and greets it. Programs that are started at the same time in a new folder disturb each other while they create
+ * its database: all but one end, and work when they are started again.
+ */
 export async function connect(env: BackendEnv, program: ProgramSpec, handlers: Handlers): Promise<Connection> {
+  const retry = createRetry(startRetry)
+  for (;;) {
+    try {
+      return await greeted(env, program, handlers)
+    } catch (error) {
+      const isDisturbed = LonghaulError.is(error) && /failed to initialize .*state runtime/.test(error.message)
+      const delayMs = isDisturbed ? retry.delayAfter(error) : null
+      if (delayMs === null) throw error
+      await delay(delayMs)
+    }
+  }
+}
+
+const startRetry: RetryPolicy = { attempts: 8, firstMs: 100, longestMs: 2000 }
+
+async function greeted(env: BackendEnv, program: ProgramSpec, handlers: Handlers): Promise<Connection> {
   if (!env.spawn) {
     throw new LonghaulError("capability_mismatch", "Codex needs a host with processes.", {
       fix: "Use the runtime of longhaul/node.",

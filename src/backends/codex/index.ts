@@ -3,6 +3,7 @@ import type { BackendEnv, Loopback, ProgramSpec } from "../../contract/backend-e
 import type { Capabilities, Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
+import { workspaceFolders } from "../shared/workspace-folders.ts"
 import { ownTools, shellCommand } from "./calls.ts"
 import { type Connection, checkLogin, connect, connectGated, type Handlers, type TrustMemory } from "./connection.ts"
 import { openSession } from "./session.ts"
@@ -28,8 +29,10 @@ export interface CodexOptions {
 /** OpenAI's Codex, driven as an app-server. */
 export function codex(options: CodexOptions = {}): Backend {
   const memory: TrustMemory = {}
-  const start = (env: BackendEnv, run: StartedFor, handlers: Handlers, trusted?: HookState) =>
-    connect(env, programOf(options, env, run, trusted), handlers)
+  const start = async (env: BackendEnv, run: StartedFor, handlers: Handlers, trusted?: HookState) => {
+    const folders = await workspaceFolders(run.cwd, env)
+    return connect(env, programOf(options, env, run, { folders, trusted }), handlers)
+  }
   return {
     name: "codex",
     capabilities,
@@ -38,9 +41,9 @@ export function codex(options: CodexOptions = {}): Backend {
       openSession(request, env, {
         sandbox: options.sandbox ?? "workspace-write",
         async connect(loopback, handlers) {
-          const { runId, cwd } = request
+          const { runId, cwd, withoutTools } = request
           const connection = await connectGated(
-            (trusted) => start(env, { runId, cwd, loopback }, handlers, trusted),
+            (trusted) => start(env, { runId, cwd, withoutTools, loopback }, handlers, trusted),
             cwd,
             memory,
           )
@@ -54,6 +57,7 @@ export function codex(options: CodexOptions = {}): Backend {
 interface StartedFor {
   readonly runId: string
   readonly cwd: string
+  readonly withoutTools: readonly string[]
   readonly loopback?: Loopback
 }
 
@@ -71,8 +75,10 @@ const capabilities: Capabilities = {
   steer: "turn",
   structured: "vendor",
   metering: "call",
+  tells: ["subagents", "compaction"],
   reportsCost: false,
   ownTools,
+  removesTools: true,
   enforcement: [
     // Runs at the provider. It is off, unless the caller's settings turn it on.
     { tools: "WebSearch", gate: "none", rewrite: false, failsClosed: false, exactArguments: false, ledger: "result" },
@@ -91,7 +97,10 @@ const capabilities: Capabilities = {
 async function probe(start: (run: StartedFor, handlers: Handlers) => Promise<Connection>): Promise<Probe> {
   let connection: Connection | undefined
   try {
-    connection = await start({ runId: "probe", cwd: "/" }, { onNotification: () => {}, onRequest: () => undefined })
+    connection = await start(
+      { runId: "probe", cwd: "/", withoutTools: [] },
+      { onNotification: () => {}, onRequest: () => undefined },
+    )
     await checkLogin(connection)
     return { found: true, version: connection.version, login: "yes" }
   } catch (error) {
@@ -108,12 +117,22 @@ async function probe(start: (run: StartedFor, handlers: Handlers) => Promise<Con
   }
 }
 
-function programOf(options: CodexOptions, env: BackendEnv, run: StartedFor, trusted?: HookState): ProgramSpec {
+interface StartedWith {
+  readonly folders: readonly string[]
+  readonly trusted: HookState | undefined
+}
+
+function programOf(
+  options: CodexOptions,
+  env: BackendEnv,
+  run: StartedFor,
+  { folders, trusted }: StartedWith,
+): ProgramSpec {
   const { command = "codex", args = ["app-server"], passEnv = usualVariables, config = {}, isolated } = options
-  const { runId, cwd, loopback } = run
+  const { runId, cwd, withoutTools, loopback } = run
   return {
     command,
-    args: [...args, ...settingArguments(config, trusted)],
+    args: [...args, ...settingArguments(config, { folders, withoutTools }, trusted)],
     cwd,
     runId,
     passEnv,

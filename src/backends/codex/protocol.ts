@@ -16,6 +16,7 @@ export type Item =
 export interface CommandItem {
   readonly type: "commandExecution"
   readonly id: string
+  readonly command: string
   readonly status: string
   readonly output: string
   readonly exitCode: number | undefined
@@ -80,6 +81,7 @@ export function readItem(value: Json | undefined): Item | undefined {
       return {
         type,
         id,
+        command: textOf(item.command),
         status: textOf(item.status),
         output: textOf(item.aggregatedOutput),
         exitCode: optionalNumber(item.exitCode),
@@ -95,8 +97,9 @@ export function readItem(value: Json | undefined): Item | undefined {
       return { type, id }
     case "webSearch":
       return { type: "unasked", id, name: "WebSearch", args: { query: textOf(item.query) } }
-    case "imageGeneration":
     case "collabAgentToolCall":
+      return { type: "unasked", id, name: "Task", args: withoutId(item) }
+    case "imageGeneration":
       return { type: "unasked", id, name: type, args: withoutId(item) }
     default:
       return undefined

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import type { BackendEvent, Stop, TurnHost } from "../../contract/backend.ts"
-import type { Json } from "../../contract/json.ts"
+import type { Json, JsonObject } from "../../contract/json.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { Recording } from "./recording.ts"
 
@@ -40,6 +40,7 @@ function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"] } = {})
     onUsage: () => {},
     onStored: () => {},
     isPermitted: (callId) => permitted.includes(callId),
+    isInterrupted: () => false,
     note: () => {},
     onEscalation: () => {},
   })
@@ -104,6 +105,13 @@ test("an item that ran without permission fails the run", async () => {
   expect(scene.stops).toMatchObject([{ reason: "failed", failure: { code: "backend_protocol" } }])
 })
 
+test("an item that Codex declined without asking is no call of the run, and has no result", async () => {
+  const { subject, events, stops } = recording()
+  subject.take("item/completed", { item: { type: "commandExecution", id: "x", status: "declined" } }, turnId)
+  await subject.enqueue(() => {})
+  expect([events, stops]).toEqual([[], []])
+})
+
 test("a suspended call waits for the other calls that Codex has announced", async () => {
   const { subject } = recording()
   const announced = (callId: string) => {
@@ -154,4 +162,62 @@ test("a retry of Codex is a warning, and its last error is left to the end of th
   expect(events).toEqual([
     { type: "warning", code: "backend_retry", message: "Codex repeats a model request: Reconnecting... 1/5" },
   ])
+})
+
+const command = {
+  type: "commandExecution",
+  id: "c",
+  command: "/bin/bash -lc 'touch x'",
+  status: "completed",
+  exitCode: 0,
+}
+const patch = { type: "fileChange", id: "c", status: "completed", changes: [{ path: "/project/x", kind: "add" }] }
+const tool = { type: "mcpToolCall", id: "c", server: "lab", tool: "add", arguments: { n: 1 }, status: "completed" }
+
+test.each<readonly [string, JsonObject, string, Json]>([
+  ["a command", command, "Bash", { command: "/bin/bash -lc 'touch x'" }],
+  ["a patch", patch, "ApplyPatch", { paths: ["/project/x"] }],
+  ["a tool of a server", tool, "mcp:lab/add", { n: 1 }],
+])("%s that ran without a question is recorded with what ran, and stops the session", async (_, item, name, args) => {
+  const { subject, events, stops } = recording()
+  subject.take("item/completed", { item }, turnId)
+  await subject.enqueue(() => {})
+  expect(events).toMatchObject([
+    { type: "begin" },
+    { type: "tool-call", callId: "c", name, args, executor: "backend" },
+    { type: "tool-result", callId: "c", outcome: { status: "ok" } },
+  ])
+  expect(stops).toMatchObject([{ reason: "failed", failure: { code: "backend_protocol" } }])
+})
+
+test.each([
+  ["webSearch", { query: "tides" }, "WebSearch", { query: "tides" }],
+  ["collabAgentToolCall", { prompt: "look" }, "Task", { prompt: "look" }],
+])(
+  "a call of %s, which Codex never asks about, is recorded, and the session goes on",
+  async (type, more, name, args) => {
+    const { subject, events, stops } = recording()
+    subject.take("item/completed", { item: { type, id: "c", ...more } }, turnId)
+    await subject.enqueue(() => {})
+    expect(events.slice(1)).toMatchObject([
+      { type: "tool-call", callId: "c", name, args: expect.objectContaining(args), executor: "backend" },
+      { type: "tool-result", callId: "c", outcome: { status: "ok" } },
+    ])
+    expect(stops).toEqual([])
+  },
+)
+
+test("a declined item whose hook was not asked has not run, and is not recorded", async () => {
+  const { subject, events, stops } = recording()
+  subject.take("item/completed", { item: { ...command, status: "declined" } }, turnId)
+  await subject.enqueue(() => {})
+  expect([events, stops]).toEqual([[], []])
+})
+
+test("a call that was never permitted is not recorded as running in the background", async () => {
+  const { subject, events } = recording({ permitted: [] })
+  await subject.addCall(own("a"), "backend")
+  subject.take("thread/tokenUsage/updated", { turnId, tokenUsage: { total: {} } }, turnId)
+  await subject.enqueue(() => {})
+  expect(events.filter(({ type }) => type === "tool-result")).toEqual([])
 })

@@ -5,8 +5,17 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
-import { type Item, objectOf, readEscalation, readItem, textOf } from "./protocol.ts"
-import { outcomeOf, usageOf } from "./translate.ts"
+import {
+  type CommandItem,
+  type FileChangeItem,
+  type Item,
+  type McpItem,
+  objectOf,
+  readEscalation,
+  readItem,
+  textOf,
+} from "./protocol.ts"
+import { outcomeOf, ranCall, usageOf } from "./translate.ts"
 
 /** The result of a call of the newest answer. `isAnswered`: Codex has it, and may have stored it. */
 export interface StepResult {
@@ -26,6 +35,7 @@ export interface RecordingEvents {
   onUsage(total: Usage): void
   onStored(): void
   isPermitted(callId: string): boolean
+  isInterrupted(): boolean
   note(item: Item): void
   onEscalation(callId: string): void
 }
@@ -96,13 +106,14 @@ export class Recording {
 
   /** Records the result of a call that Codex ran, or that was not run after all. */
   addResult(callId: string, outcome: ToolOutcome, durationMs = 0): void {
-    this.steps.addResult(callId, outcome, durationMs)
+    this.steps.addResult(callId, outcome, { durationMs })
     this.settled(callId, outcome, true)
   }
 
   /** Notes that a result is recorded. */
   settled(callId: string, outcome: ToolOutcome, isAnswered: boolean, isCustom = false): void {
-    this.steps.settle(callId)
+    if (outcome.status === "denied") this.steps.refuse(callId)
+    else this.steps.settle(callId)
     if (this.#calls.has(callId)) {
       this.#calls.set(callId, { callId, text: plainText(outcome.output, "\n"), isAnswered, isCustom })
     }
@@ -220,10 +231,10 @@ export class Recording {
       case "commandExecution":
       case "fileChange":
       case "mcpToolCall":
-        if (item.status !== "declined" && !this.#events.isPermitted(item.id)) return this.#ungated(item.id)
+        if (item.status !== "declined" && !this.#events.isPermitted(item.id)) return this.#ungated(item)
         // Declined because the hook was not asked: it is not a call of this run.
         if (!this.steps.hasCall(item.id)) return
-        this.addResult(item.id, outcomeOf(item), "durationMs" in item ? item.durationMs : 0)
+        this.addResult(item.id, this.#outcomeOf(item), "durationMs" in item ? item.durationMs : 0)
         return
       case "contextCompaction": {
         const message = "Codex has shortened its conversation."
@@ -241,6 +252,12 @@ export class Recording {
       default:
         return
     }
+  }
+
+  /** A call that is stopped while it runs may have had its effect. */
+  #outcomeOf(item: CommandItem | FileChangeItem | McpItem): ToolOutcome {
+    const outcome = outcomeOf(item)
+    return outcome.status === "error" && this.#events.isInterrupted() ? { ...outcome, status: "unknown" } : outcome
   }
 
   #warn(reason: string): void {
@@ -271,7 +288,7 @@ export class Recording {
     this.#announced.clear()
     // The model goes on while such a command runs.
     for (const [callId, result] of this.#calls) {
-      if (result !== undefined) continue
+      if (result !== undefined || !this.#events.isPermitted(callId)) continue
       const output = `${this.#outputs.get(callId) ?? ""}\n[The command is still running in the background.]`
       this.addResult(callId, { status: "ok", output: [{ type: "text", text: output.trimStart() }] })
     }
@@ -279,7 +296,11 @@ export class Recording {
   }
 
   /** Codex ran something that it was not permitted to run: nothing of it can be trusted any more. */
-  #ungated(callId: string): void {
+  async #ungated(item: CommandItem | FileChangeItem | McpItem): Promise<void> {
+    const { id: callId } = item
+    if (!(await this.#began())) return
+    this.steps.addCall({ callId, ...ranCall(item) }, "backend")
+    this.steps.addResult(callId, outcomeOf(item))
     this.#events.onHalt({
       reason: "failed",
       failure: {

@@ -117,6 +117,7 @@ class CodexSession implements BackendSession {
     link.gate = gate
     link.run = run
     const stop = await run.run(input)
+    link.gate = undefined
     link.run = undefined
     return stop
   }

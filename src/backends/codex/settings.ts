@@ -18,10 +18,21 @@ export const GATE_VARIABLE = "LONGHAUL_GATE"
 /** Codex runs the call if a hook fails with anything but 2. So whatever goes wrong must end in 2. */
 export const hookCommand = `(eval "\${${GATE_VARIABLE}:-exit 2}") || exit 2`
 
+/** The workspace of a session, and what it may not use. */
+export interface Restrictions {
+  /** Folders whose own settings are not used. */
+  readonly folders: readonly string[]
+  readonly withoutTools: readonly string[]
+}
+
 /**
  * Settings on the command line. The caller's come first, the last value counts: those below keep every call behind the gate.
  */
-export function settingArguments(config: JsonObject, trusted: HookState | undefined): string[] {
+export function settingArguments(
+  config: JsonObject,
+  { folders, withoutTools }: Restrictions,
+  trusted: HookState | undefined,
+): string[] {
   const hook = { type: "command", command: hookCommand, timeout: HOOK_SECONDS }
   const settings: [string, Json][] = [
     ["check_for_update_on_startup", false],
@@ -42,14 +53,31 @@ export function settingArguments(config: JsonObject, trusted: HookState | undefi
     ["features.unbounded_connection_retries", false],
     // Keys and tokens of this process are not for the model's commands.
     ["shell_environment_policy.ignore_default_excludes", false],
+    ["projects", untrusted(folders)],
+    // A patch cannot be removed: the gate refuses it, and the sandbox if no command may write either.
+    ...Object.entries(removable).flatMap(([tool, setting]) => (withoutTools.includes(tool) ? [setting] : [])),
   ]
   if (trusted) settings.push(["hooks.state", { [trusted.key]: { trusted_hash: trusted.hash } }])
   return settings.flatMap(([name, value]) => ["-c", `${name}=${toml(value)}`])
 }
 
+/**
+ * Codex uses the settings in a folder that is trusted, and those can start programs. It also trusts a folder by itself, for ever,
+ * when a thread that may write is started there and nothing is said about it.
+ */
+function untrusted(folders: readonly string[]): JsonObject {
+  return Object.fromEntries(folders.map((folder) => [folder, { trust_level: "untrusted" }]))
+}
+
+const removable: Readonly<Record<string, [string, Json]>> = {
+  Bash: ["features.shell_tool", false],
+  Read: ["features.view_image", false],
+  WebSearch: ["web_search", "disabled"],
+}
+
 /** Parameters of a new thread, and of a resumed one as far as they can change. */
 export function threadParameters(request: OpenRequest, sandbox: string): JsonObject {
-  const { cwd, model, mcpServers, system, outputSchema } = request
+  const { cwd, model, mcpServers, system, outputSchema, withoutTools } = request
   const isTold = outputSchema !== undefined && strictSchema(outputSchema) === undefined
   const instructions = withOutputForm(system, isTold ? outputSchema : undefined)
   const servers = Object.entries(mcpServers).map(([name, server]) => [
@@ -62,7 +90,7 @@ export function threadParameters(request: OpenRequest, sandbox: string): JsonObj
     // The second gate: every command and patch is also asked about here.
     approvalPolicy: "untrusted",
     approvalsReviewer: "user",
-    sandbox,
+    sandbox: ["Bash", "ApplyPatch"].every((name) => withoutTools.includes(name)) ? "read-only" : sandbox,
     ...(instructions !== undefined && { developerInstructions: instructions }),
     config: Object.fromEntries(servers),
   }

@@ -39,6 +39,9 @@ export class ThreadRun implements GateDesk {
   #halt: (stop: Stop) => void = () => {}
   readonly #halted: Promise<Stop>
   #isSuspending = false
+  /** The turn was told to stop. */
+  #isInterrupted = false
+  #isOver = false
   #killTimer: ReturnType<typeof setTimeout> | undefined
   /** Messages that Codex has, but the model has not seen yet. */
   readonly #sent = new Map<string, string>()
@@ -58,6 +61,7 @@ export class ThreadRun implements GateDesk {
       onUsage: (total) => parts.onProgress(total),
       onStored: () => parts.onProgress(this.#recording.total),
       isPermitted: (callId) => gate.isPermitted(callId),
+      isInterrupted: () => this.#isInterrupted,
       note: (item) => gate.note(item),
       onEscalation: (callId) => gate.escalated(callId),
     })
@@ -67,6 +71,7 @@ export class ThreadRun implements GateDesk {
   async run(input: TurnInput): Promise<Stop> {
     const { host, controls } = this.#parts
     const stop = await this.#work(input).catch(failedStop)
+    this.#isOver = true
     clearTimeout(this.#killTimer)
     await this.#recording.enqueue(() => this.#recording.keepPartialText())
     const undelivered = [...this.#sent.values(), ...this.#unsent, ...controls.undelivered()]
@@ -107,6 +112,7 @@ export class ThreadRun implements GateDesk {
   /** Ends the running turn, and the program if that takes too long. */
   interruptTurn(): void {
     const { thread, stopMs } = this.#parts
+    this.#isInterrupted = true
     this.#killTimer ??= setTimeout(() => void thread.channel.end("kill"), stopMs)
     if (this.#turnId === undefined) return
     thread.rpc.request("turn/interrupt", { threadId: thread.id, turnId: this.#turnId }).catch(() => undefined)
@@ -115,7 +121,11 @@ export class ThreadRun implements GateDesk {
   async ask({ call, tool }: OwnCall): Promise<Permit> {
     const { host } = this.#parts
     if (!(await this.#recording.addCall(call, "backend"))) return { kind: "refuse", reason: STOPPING }
-    const permit = await host.authorize(call, tool)
+    if (this.#isLastTurn) return this.#refuseLast(call)
+    const permit = await host.authorize(call, tool).catch(() => undefined)
+    if (permit === undefined) return { kind: "refuse", reason: this.#failed(call) }
+    // A program that gets an answer late must not run the call either.
+    if (this.#isOver) return { kind: "refuse", reason: STOPPING }
     if (permit.kind === "suspend") return this.#suspend(call.callId)
     if (permit.kind === "refuse") return this.#answered(call, deniedOutcome(permit.reason), permit)
     return permit
@@ -131,7 +141,9 @@ export class ThreadRun implements GateDesk {
     const own = this.#parts.request.tools.find(({ name }) => wireName(name) === tool)
     const call: ToolCall = { callId: textOf(callId), name: own?.name ?? textOf(tool), args }
     if (!(await this.#recording.addCall(call))) return toolReply(deniedOutcome(STOPPING))
-    const outcome = await this.#parts.host.callTool(call)
+    if (this.#isLastTurn) return this.#refuseLast(call)
+    const outcome = await this.#parts.host.callTool(call).catch(() => undefined)
+    if (outcome === undefined) return toolReply(deniedOutcome(this.#failed(call)))
     if (outcome.status === "suspended") return this.#suspend(call.callId)
     return this.#answered(call, outcome, toolReply(outcome))
   }
@@ -149,6 +161,7 @@ export class ThreadRun implements GateDesk {
       const complaint = await host.review(text)
       const steers = this.#nextSteers(complaint === undefined)
       if (steers === "closed") return { reason: "done", text }
+      if (this.#isLastTurn) return { reason: "limit" }
       if (complaint !== undefined) host.emit({ type: "steer", text: complaint, reason: "repair" })
       for (const steer of steers) host.emit({ type: "steer", text: steer })
       const texts = complaint === undefined ? steers : [complaint, ...steers]
@@ -204,8 +217,8 @@ export class ThreadRun implements GateDesk {
   /** Leaves a turn that is still running. */
   async #leave(stop: Stop, ended: Promise<TurnEnd>): Promise<void> {
     const { thread, onProgress } = this.#parts
+    await this.#recording.enqueue(() => this.#recording.steps.suspend())
     if (stop.reason === "suspended") {
-      await this.#recording.enqueue(() => this.#recording.steps.suspend())
       onProgress(this.#recording.total, this.#recording.results)
       // Codex would note on any other way out that the call was aborted, and its result could not be added any more.
       await thread.channel.end("kill")
@@ -228,6 +241,23 @@ export class ThreadRun implements GateDesk {
       void this.#recording.whenIdle().then(() => this.#halt({ reason: "suspended", resumeBy: "settle" }))
     }
     return never
+  }
+
+  get #isLastTurn(): boolean {
+    return this.#recording.steps.turn >= this.#parts.request.limits.turns
+  }
+
+  /** No request may follow, so that nobody would use the result. Codex gets no answer: with one it would ask its model again. */
+  #refuseLast({ callId }: ToolCall): Promise<never> {
+    this.#recording.addResult(callId, deniedOutcome(LAST_TURN))
+    this.#halt({ reason: "limit" })
+    return never
+  }
+
+  /** The decision about a call failed: it does not run. Returns why. */
+  #failed({ callId }: ToolCall): string {
+    this.#recording.addResult(callId, deniedOutcome(FAILED))
+    return FAILED
   }
 
   /** A session that is being suspended answers nothing more: so it is certain what Codex does not have. */
@@ -279,4 +309,6 @@ function deniedOutcome(reason: string): ToolOutcome {
 }
 
 const never = new Promise<never>(() => {})
+const FAILED = "Not run: the decision failed."
+const LAST_TURN = "Not run: the limit of turns is reached, so that its result could not be used."
 const STOPPING = "The run is being stopped."

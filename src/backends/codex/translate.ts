@@ -1,3 +1,4 @@
+import type { ToolCall } from "../../contract/backend.ts"
 import type { ContentPart } from "../../contract/content.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { AssistantMessage, Message } from "../../contract/message.ts"
@@ -20,6 +21,18 @@ export function outcomeOf(item: CommandItem | FileChangeItem | McpItem): ToolOut
     }
     case "mcpToolCall":
       return mcpOutcome(item.content, item.status !== "completed", item.error)
+  }
+}
+
+/** What ran, as far as the item tells it. */
+export function ranCall(item: CommandItem | FileChangeItem | McpItem): Pick<ToolCall, "name" | "args"> {
+  switch (item.type) {
+    case "commandExecution":
+      return { name: "Bash", args: { command: item.command } }
+    case "fileChange":
+      return { name: "ApplyPatch", args: { paths: item.changes.map(({ path }) => path) } }
+    case "mcpToolCall":
+      return { name: `mcp:${item.server}/${item.tool}`, args: item.args }
   }
 }
 

@@ -4,10 +4,12 @@ import type { Answer, AnswerCall, AnswerSink, Conversation } from "../../contrac
 import type { Usage } from "../../contract/result.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { delay } from "../../lib/abort.ts"
+import { AttemptCost } from "../../lib/money/attempt-cost.ts"
 import { createRetry, type Retry, type RetryPolicy } from "../../lib/retry.ts"
 import type { Controls } from "./controls.ts"
 import type { History } from "./history.ts"
 import { partId, recordable, toolCall } from "./names.ts"
+import type { TurnBounds } from "./turn-bounds.ts"
 
 interface Asking {
   readonly history: History
@@ -15,6 +17,7 @@ interface Asking {
   readonly retry: RetryPolicy
   readonly host: TurnHost
   readonly controls: Controls
+  readonly bounds: Pick<TurnBounds, "next">
   /** Present if the conversation can be shortened. */
   readonly compaction?: unknown
 }
@@ -38,7 +41,8 @@ export interface Overflowed {
 
 /**
  * One model call with retries: its answer, or why the run stops without one. A failed attempt leaves only a `retry`
- * record: its deltas are void. `before`: the number of earlier attempts at the turn.
+ * record, and what it cost: its deltas are void. Each further attempt needs room in the budget. `before`: the number of
+ * earlier attempts at the turn.
  */
 export async function askModel(
   asking: Asking,
@@ -58,11 +62,12 @@ export async function askModel(
         return overflowed(host, turn, attempt, cutByWindow, answer)
       return { answer, attempt: attempt.number, durationMs, early: attempt.early }
     } catch (error) {
+      const failure = asFailure(error)
+      attempt.meter(failure)
       if (signal.aborted) {
         attempt.keepPartialText()
         return { stop: { reason: "interrupted" } }
       }
-      const failure = asFailure(error)
       if (asking.compaction && failure.code === "context_overflow") return overflowed(host, turn, attempt, failure)
       retry ??= createRetry(asking.retry)
       const delayMs = retry.delayAfter(failure)
@@ -70,6 +75,7 @@ export async function askModel(
       host.emit({ type: "retry", turn, attempt: before + retry.attempt, delayMs, failure })
       await delay(delayMs, controls.halting)
       if (controls.stopping) return { stop: { reason: "interrupted" } }
+      if (!(await host.beginTurn(turn, asking.bounds.next))) return { stop: { reason: "limit" } }
     }
   }
 }
@@ -95,6 +101,7 @@ class Attempt implements AnswerSink {
   readonly number: number
   readonly #host: TurnHost
   readonly #turn: number
+  readonly #cost = new AttemptCost()
   #ids: string[] | undefined
   #partial = ""
 
@@ -104,12 +111,17 @@ class Attempt implements AnswerSink {
     this.number = number
   }
 
+  accepted(usage?: Usage): void {
+    this.#cost.accepted(usage)
+  }
+
   partStart(kind: "text" | "reasoning", index: number): void {
     if (this.#host.deltas)
       this.#host.show({ type: kind === "text" ? "text-start" : "reasoning-start", id: this.#id(index) })
   }
 
   delta(kind: "text" | "reasoning", index: number, delta: string): void {
+    this.#cost.delta(kind, index, delta)
     if (kind === "text") this.#partial += delta
     if (!this.#host.deltas) return
     this.#host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
@@ -117,10 +129,17 @@ class Attempt implements AnswerSink {
 
   /** A call without an effect starts before its answer is complete. */
   call(given: AnswerCall, index: number): void {
+    this.#cost.call()
     const call = recordable(given)
     if (call.invalid !== undefined || !this.#host.startsEarly(call.name)) return
     this.early ??= new Map()
     this.early.set(index, this.#host.callTool(toolCall(this.#turn, index, call)))
+  }
+
+  /** Records what the failed attempt cost. */
+  meter(failure: Failure): void {
+    const metering = this.#cost.metering(failure)
+    if (metering) this.#host.emit(metering)
   }
 
   /** Belongs in the result, not in messages: the model never finished it. */

@@ -97,6 +97,7 @@ const capabilities: Capabilities = {
   steer: "turn",
   structured: "vendor",
   metering: "call",
+  retries: true,
   reportsCost: false,
   ownTools: [],
   enforcement: [{ tools: "*", gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" }],

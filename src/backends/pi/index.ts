@@ -97,6 +97,7 @@ const capabilities: Capabilities = {
   steer: "turn",
   structured: "text",
   metering: "call",
+  tells: ["subagents", "compaction"],
   reportsCost: true,
   ownTools: [],
   enforcement: [{ tools: "*", gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" }],

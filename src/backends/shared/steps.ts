@@ -18,6 +18,7 @@ export class Steps {
   #text = ""
   readonly #calls = new Set<string>()
   readonly #settled = new Set<string>()
+  readonly #refused = new Set<string>()
 
   /** `turns`: the turns of the run before this session. */
   constructor(host: TurnHost, turns: number, model: string) {
@@ -86,11 +87,22 @@ export class Steps {
     return this.#calls.has(callId)
   }
 
-  /** Records the result of a call that the backend ran itself, once. */
-  addResult(callId: string, outcome: ToolOutcome, durationMs = 0): void {
-    if (this.#settled.has(callId)) return
+  /**
+   * Records the result of a call that the backend ran itself, once; again if it ran although it was refused. `rejected`: the vendor
+   * did not accept the call.
+   */
+  addResult(callId: string, outcome: ToolOutcome, { durationMs = 0, rejected = false }: ResultFacts = {}): void {
+    const hasRun = this.#refused.has(callId) && outcome.status === "ok"
+    if (this.#settled.has(callId) && !hasRun) return
+    if (outcome.status === "denied") this.refuse(callId)
+    else this.settle(callId)
+    this.#host.emit({ type: "tool-result", callId, outcome, durationMs, ...(rejected && { rejected }) })
+  }
+
+  /** Notes that the runtime has recorded the refusal of a call. */
+  refuse(callId: string): void {
+    this.#refused.add(callId)
     this.settle(callId)
-    this.#host.emit({ type: "tool-result", callId, outcome, durationMs })
   }
 
   /** Notes that the runtime has recorded the result of a call. */
@@ -123,6 +135,11 @@ export class Steps {
     this.#parts++
     return id
   }
+}
+
+interface ResultFacts {
+  readonly durationMs?: number
+  readonly rejected?: boolean
 }
 
 /** Nothing can be reserved for a call that is already under way. */

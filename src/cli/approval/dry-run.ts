@@ -32,7 +32,9 @@ export async function dryRun(
   const outcome = await createDispatcher(fileTools()).dispatch(call, {
     signal: new AbortController().signal,
     idempotencyKey: "",
+    workspaceId: "",
     runId: "",
+    runScope: "",
     callId: "",
     cwd,
     env: { files: recording(files, changes) },

@@ -98,7 +98,7 @@ describe("chat in a pipe", () => {
     expect(limited.stdout).toContain("at most 1 per message")
     expect(limited.stderr).toMatch(/^error max_turns: .*\nfix: Raise --max-turns\.\n$/)
     expect(requests.map(({ model }) => model)).toEqual(["from-environment"])
-    expect(await readdir(join(place.home, "kept"))).toEqual(["workspaces"])
+    expect(await readdir(join(place.home, "kept"))).toEqual([".longhaul", "workspaces"])
 
     await chat(["Read the tide."], ["--model", "anthropic:claude-haiku-4-5", "--max-turns", "2"], variables)
     expect(requests.slice(1).map(({ model }) => model)).toEqual(["claude-haiku-4-5", "claude-haiku-4-5"])

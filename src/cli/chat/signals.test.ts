@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { commandLine, takenForTerminal, until } from "../../../test/support/command-line.ts"
+import { commandLine, takenForTerminal } from "../../../test/support/command-line.ts"
+import { until } from "../../../test/support/watchdog.ts"
 
 const { start, simulate } = commandLine()
 

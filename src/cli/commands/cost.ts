@@ -1,12 +1,12 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunRecord } from "../../contract/event.ts"
-import type { RunKey, Store } from "../../contract/store.ts"
+import type { RunKey } from "../../contract/store.ts"
 import { type Command, commonOptions, noPositionals, parseCommandLine, storeOption, UsageError } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
 import { type CostRow, type CostSum, createCostSum, type Grouping, groupings } from "../cost-sum.ts"
 import { counted, dollars, failureLines, localTime, modelLabel, visible } from "../format.ts"
 import type { Output } from "../output.ts"
-import { openStore } from "../read-store.ts"
+import { type OpenStore, openStore } from "../read-store.ts"
 import { timeOf } from "../time-span.ts"
 
 const options = {
@@ -30,10 +30,10 @@ export const command: Command = {
     noPositionals("cost", positionals)
     const by = groupingOf(values.by ?? "model")
     const since = values.since === undefined ? undefined : timeOf("since", values.since, Date.now())
-    const { store } = await openStore(values, output)
+    const opened = await openStore(values, output)
     const sum = createCostSum(by, since)
     const unreadable: string[] = []
-    for await (const { id, records } of readRuns(store)) {
+    for await (const { id, records } of readRuns(opened)) {
       if (LonghaulError.is(records)) {
         unreadable.push(id)
         for (const line of failureLines(records.toJSON(), output.errorColours)) output.complain(line)
@@ -43,7 +43,8 @@ export const command: Command = {
       const rows = sum.rows().map(([key, row]) => ({ [by]: key, ...row }))
       output.printJson({ by, since: since ?? null, rows, total: sum.total(), unreadable })
     } else {
-      printTable(sum, by, since === undefined ? store.location : `${store.location} since ${localTime(since)}`, output)
+      const { location } = opened.store
+      printTable(sum, by, since === undefined ? location : `${location} since ${localTime(since)}`, output)
     }
     return unreadable.length > 0 ? 1 : 0
   },
@@ -53,15 +54,17 @@ export const command: Command = {
  * One run at a time, because a store may hold more than fits in memory. The exchanges of a conversation count as one
  * run.
  */
-async function* readRuns(
-  store: Store,
-): AsyncGenerator<{ readonly id: string; readonly records: readonly RunRecord[] | LonghaulError }> {
+async function* readRuns({
+  store,
+  workspaceId,
+}: OpenStore): AsyncGenerator<{ readonly id: string; readonly records: readonly RunRecord[] | LonghaulError }> {
   const { AGENTS, agentKey, nodesPath, projectsPath, runPath } = await import("../../journal/paths.ts")
-  const { createReader } = await import("../../journal/reader.ts")
+  const { createReader, isVoidClaim } = await import("../../journal/reader.ts")
+  const { isDead } = await import("../../hosts/node/owner.ts")
   const { isId } = await import("../../lib/id.ts")
-  const workspaceId = "default"
   const recordsOfTree = async (key: RunKey): Promise<readonly RunRecord[]> => {
-    const own = await createReader(store.folder(runPath(key))).next()
+    const folder = store.folder(runPath(key))
+    const own = await createReader(folder, (_, taking) => isVoidClaim(folder, taking, isDead)).next()
     const agents = (await store.list(`${runPath(key)}/${AGENTS}`)).filter(isId)
     const below = await Promise.all(agents.map((agentId) => recordsOfTree(agentKey(key, agentId))))
     return [...own, ...below.flat()]

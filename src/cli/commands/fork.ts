@@ -10,8 +10,8 @@ import {
 } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
 import { openExchange } from "../exchanges.ts"
-import { shellWord } from "../format.ts"
 import { findRunId, openStore } from "../read-store.ts"
+import { repeatedOptions } from "../repeated-options.ts"
 
 const options = {
   at: { type: "string", value: "<seq>", help: "Last record to copy. Default: all records." },
@@ -43,7 +43,7 @@ export const command: Command = {
     })
     if (values.json) output.printJson({ ...forked, forkOf: runId })
     else {
-      const store = values.store === undefined ? "" : ` --store ${shellWord(values.store)}`
+      const { store } = repeatedOptions(values, values.store)
       output.print(`${forked.runId} is a copy of ${runId}.`)
       output.print(`next     ${invocation()} resume ${forked.runId} --answer "…"${store}`)
     }

@@ -40,7 +40,7 @@ export const command: Command = {
       const what = name === undefined ? "Missing subcommand for knowledge" : `Unknown subcommand of knowledge: ${name}`
       throw new UsageError(`${what}.`, `Use one of: ${Object.keys(subcommands).join(", ")}.`)
     }
-    const [{ subcommand }, { store }] = await Promise.all([load(), openStore(values, output)])
-    return subcommand.run(rest, values, output, store)
+    const [{ subcommand }, opened] = await Promise.all([load(), openStore(values, output)])
+    return subcommand.run(rest, values, output, opened)
   },
 }

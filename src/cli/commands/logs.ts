@@ -41,17 +41,21 @@ export const command: Command = {
     const { values, positionals } = parseCommandLine("logs", args, options)
     const given = onlyPositional("logs", "runId", positionals)
     const after = numberOption("after", values.after, { from: 0, to: Number.MAX_SAFE_INTEGER, whole: true }) ?? -1
-    const { createReader } = await import("../../journal/reader.ts")
+    const { createReader, isVoidClaim } = await import("../../journal/reader.ts")
+    const { isDead } = await import("../../hosts/node/owner.ts")
     const { agentKey, runPath } = await import("../../journal/paths.ts")
     const opened = await openStore(values, output)
     const runId = await findRunId(opened, given)
     const nodes = await exchangesOf(opened, runId, values.node)
     const nodeId = nodes.at(-1) ?? nodes[0]
-    const readerOf = (key: RunKey) => createReader(opened.store.folder(runPath(key)))
+    const readerOf = (key: RunKey) => {
+      const folder = opened.store.folder(runPath(key))
+      return createReader(folder, (_, taking) => isVoidClaim(folder, taking, isDead))
+    }
     const print = (record: RunRecord, { agent }: RunKey) =>
       printRecord(agent === undefined ? record : { ...record, agent }, values.json ?? false, output)
     const tree = (nodeOfRun: string) =>
-      new Tree({ workspaceId: "default", runId, nodeId: nodeOfRun }, readerOf, agentKey, print)
+      new Tree({ workspaceId: opened.workspaceId, runId, nodeId: nodeOfRun }, readerOf, agentKey, print)
     // Records are numbered per exchange, and only the last exchange can still be running.
     for (const node of values.after === undefined ? nodes.slice(0, -1) : []) await tree(node).printNew(-1)
 

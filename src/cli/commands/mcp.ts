@@ -30,7 +30,7 @@ const options = {
   },
   http: { type: "boolean", help: "Serve streamable HTTP instead of stdin and stdout." },
   host: { type: "string", value: "<address>", help: "With --http: address to listen on. Default: 127.0.0.1." },
-  port: { type: "string", value: "<n>", help: "With --http: port to listen on. Default: any free one." },
+  port: { type: "string", value: "<n>", help: "With --http and login: port to listen on. Default: any free one." },
   "mcp-config": { type: "string", value: "<file>", help: "File with the servers of others. Default: .mcp.json." },
   ...storeOption,
   ...commonOptions,

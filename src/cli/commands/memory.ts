@@ -35,7 +35,7 @@ export const command: Command = {
   async run(args, output) {
     const { values, positionals } = parseCommandLine("memory", args, options)
     const opened = await openStore(values, output)
-    const shared = scopedStore(opened.store, "default")
+    const shared = scopedStore(opened.store, opened.workspaceId)
     const space = memorySpace(resolve(values.workspace ?? "."))
     const items = new MemoryItems(shared, space)
     const [subcommand = "list", ...rest] = positionals

@@ -9,6 +9,7 @@ import {
 } from "../arguments.ts"
 import { configOptions } from "../config/file.ts"
 import { openStore, requireNamedStore } from "../read-store.ts"
+import { repeatedOptions } from "../repeated-options.ts"
 
 const options = {
   stale: { type: "string", value: "<seconds>", help: "Seconds a run must show no sign of life. Default: 60." },
@@ -30,13 +31,18 @@ export const command: Command = {
     const seconds = numberOption("stale", values.stale, { from: 1, to: 86_400, whole: false }) ?? 60
     const opened = await openStore(values, output)
     requireNamedStore("recover", opened)
-    const { store } = opened
+    const { store, workspaceId } = opened
     const { createRuntime } = await import("../../hosts/node/index.ts")
     // Only the runtime knows whether a process on this machine is dead.
-    const found = await createRuntime({ store, tools: [], env: {} }).recoverOrphanedRuns({ staleMs: seconds * 1000 })
+    const found = await createRuntime({ store, workspaceId, tools: [], env: {} }).recoverOrphanedRuns({
+      staleMs: seconds * 1000,
+    })
     if (values.json) output.printJson(found)
     else if (found.length === 0) output.print("No run has lost its process.")
-    else for (const { runId } of found) output.print(`${runId}  next: ${invocation()} resume ${runId}`)
+    else {
+      const { store: at } = repeatedOptions(values, values.store)
+      for (const { runId } of found) output.print(`${runId}  next: ${invocation()} resume ${runId}${at}`)
+    }
     return 0
   },
 }

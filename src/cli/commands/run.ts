@@ -12,7 +12,7 @@ import { exitCodes, printAnswer, printOutcome } from "../print-result.ts"
 import { repeatedOptions } from "../repeated-options.ts"
 import { extensionOptions } from "../run-extensions.ts"
 import { chosenInput, inputOptions, startNotes, startOptions } from "../run-options.ts"
-import { inputSettings, openRuntime } from "../run-settings.ts"
+import { inputSettings, openRuntime, requireModel } from "../run-settings.ts"
 import { readTask } from "../task-input.ts"
 
 const options = {
@@ -61,6 +61,7 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
     complain: output.complain,
   })
   const { limits, ...chosen } = await chosenInput(values, opened)
+  await requireModel(values, file)
   const cwd = chosen.cwd ?? opened.workspace
   const json = printsJson(values)
   const ask = askAtTerminal(output, { ...opened, cwd, machine: json })
@@ -88,7 +89,7 @@ async function runTask(args: readonly string[], output: Output): Promise<number>
 async function resultWithoutRun(args: readonly string[], error: LonghaulError): Promise<RunResult> {
   const { failedToBegin } = await import("../../journal/result.ts")
   const { newRunId } = await import("../../lib/id.ts")
-  const given = args[args.indexOf("--run-id") + 1]
-  const runId = args.includes("--run-id") && given !== undefined ? given : newRunId()
-  return failedToBegin({ workspaceId: "default", runId, nodeId: "main" }, "", error)
+  const given = (option: string) => (args.includes(option) ? args[args.indexOf(option) + 1] : undefined)
+  const workspaceId = given("--workspace-id") ?? "default"
+  return failedToBegin({ workspaceId, runId: given("--run-id") ?? newRunId(), nodeId: "main" }, "", error)
 }

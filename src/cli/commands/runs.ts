@@ -16,7 +16,7 @@ import { interruptSignal } from "../interrupts.ts"
 import { mayDraw, type Output } from "../output.ts"
 import { openStore } from "../read-store.ts"
 
-const statuses = ["running", "lost", "done", "paused", "failed", "cancelled"] as const
+const statuses = ["running", "lost", "damaged", "done", "paused", "failed", "cancelled"] as const
 
 const options = {
   status: { type: "string", value: "<status>", values: statuses, help: "Only runs with this status." },

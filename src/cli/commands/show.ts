@@ -63,7 +63,12 @@ export const command: Command = {
       else if (values.events) for (const record of records) output.print(recordLine(record, output.colours))
       else {
         if (nodeId !== nodes[0]) output.print("")
-        await printRun(state, records, repeatedOptions({}, values.store), output)
+        await printRun(
+          state,
+          records,
+          repeatedOptions({ "workspace-id": values["workspace-id"] }, values.store),
+          output,
+        )
       }
     }
     return 0
@@ -113,7 +118,7 @@ async function printRun(
 
 /** The calls of the run and of each agent: the state has those of the run only. */
 async function callsByAgent(
-  { toolCalls, transcript }: RunState,
+  { workspaceId, toolCalls, transcript }: RunState,
   records: readonly RunRecord[],
 ): Promise<ReadonlyMap<string | undefined, RunState["toolCalls"]>> {
   const calls = new Map<string | undefined, RunState["toolCalls"]>([[undefined, toolCalls]])
@@ -124,7 +129,7 @@ async function callsByAgent(
   const { resultOf } = await import("../../journal/result.ts")
   for (const agent of agents) {
     const own = project(records.filter((record) => record.agent === agent))
-    calls.set(agent, resultOf(own, transcript).toolCalls)
+    calls.set(agent, resultOf(own, { workspaceId, ...transcript }).toolCalls)
   }
   return calls
 }

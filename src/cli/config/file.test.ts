@@ -82,7 +82,9 @@ describe("config file lookup", () => {
     await mkdir(inWorkspace("repo", ".git"), { recursive: true })
     await mkdir(inWorkspace("repo", "a", "b", "c"), { recursive: true })
     await configured({ model: "outer:x" })
-    expect((await resultOf(["List"], {}, inWorkspace("repo", "a"))).status).toBe("done")
+    expect((await resultOf(["List"], { ANTHROPIC_API_KEY: "" }, inWorkspace("repo", "a"))).error?.message).toContain(
+      "There is no model",
+    )
     await configured({ model: "root:x" }, "repo/longhaul.config.json")
     expect(await modelIn(inWorkspace("repo", "a", "b", "c"))).toContain('"root"')
     await configured({ model: "near:x" }, "repo/a/b/longhaul.config.json")
@@ -104,7 +106,7 @@ describe("config file lookup", () => {
     await configured({ model: "found:x" })
     const named = await configured({ model: "named:x" }, "other/settings.json")
     expect(await modelIn(place.workspace, "--config", named)).toContain('"named"')
-    expect((await resultOf(["--no-config", "List"])).status).toBe("done")
+    expect((await resultOf(["--no-config", "List"])).error?.message).toContain("There is no model")
   })
 
   test("a file above in a world-writable folder is ignored", async () => {
@@ -113,7 +115,9 @@ describe("config file lookup", () => {
     expect(await modelIn(inWorkspace("open", "mine"))).toContain('"planted"')
     const { chmod } = await import("node:fs/promises")
     await chmod(inWorkspace("open"), 0o777)
-    expect((await resultOf(["List"], {}, inWorkspace("open", "mine"))).status).toBe("done")
+    expect((await resultOf(["List"], { ANTHROPIC_API_KEY: "" }, inWorkspace("open", "mine"))).error?.message).toContain(
+      "There is no model",
+    )
   })
 })
 

@@ -31,8 +31,15 @@ export interface ConfigFile {
   readonly settings: FileSettings
 }
 
-/** The settings from --config, or from a file found nearby. `say` receives a message about each ignored file. */
-export async function readConfig(choice: ConfigChoice, say: (line: string) => void): Promise<ConfigFile | undefined> {
+/**
+ * The settings from --config, or from a file found nearby. `say` receives a message about each ignored file. A file that a command may
+ * have written is refused: what it restricts could be missing. `planted: "ignore"`: for commands that only read.
+ */
+export async function readConfig(
+  choice: ConfigChoice,
+  say: (line: string) => void,
+  { planted: whenPlanted = "refuse" }: { readonly planted?: "refuse" | "ignore" } = {},
+): Promise<ConfigFile | undefined> {
   if (choice.config !== undefined && choice["no-config"]) {
     throw new UsageError("--config and --no-config cannot be combined.", "Omit one of them.")
   }
@@ -40,10 +47,18 @@ export async function readConfig(choice: ConfigChoice, say: (line: string) => vo
   if (choice.config !== undefined) return loadNamed(resolve(choice.config))
   const { data, program, planted } = findConfig(choice.workspace)
   for (const path of planted) {
+    if (whenPlanted === "refuse") throw changedByCommands(path)
     say(`Ignored: ${path} is new or was changed in a folder where commands ran. If it is yours, use --config ${path}`)
   }
   if (program !== undefined) say(`Not loaded: ${program} is a program. If you trust it, use --config ${program}`)
   return data && loadFound(data, say)
+}
+
+function changedByCommands(path: string): UsageError {
+  return new UsageError(
+    `${path} is new or was changed in a folder where commands ran, so that its restrictions cannot be trusted.`,
+    `If it is yours, use --config ${shellWord(path)}; to do without it, use --no-config.`,
+  )
 }
 
 export interface FoundConfig {

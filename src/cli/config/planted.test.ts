@@ -15,21 +15,24 @@ const bash = (command: string) => ({ parts: [{ toolCall: { name: "Bash", args: {
 const configured = (settings: JsonObject) => writeFile(inRepository("longhaul.config.json"), JSON.stringify(settings))
 
 describe("a config file planted by a command", () => {
-  test.each(attemptsToPlant)("a planted file does not affect a later run: %s", async (_, line, folder) => {
+  test.each(attemptsToPlant)("a planted file refuses a later run: %s", async (_, line, folder) => {
     const simulator = await simulate({
       script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash(line)),
     })
     await mkdir(inRepository("sub"))
     await configured({ system: "Kept by the user." })
     await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])
-    const later = await longhaul(["run", "--model", "anthropic:x", "Go"], {}, inRepository(folder))
-    expect(later.code).toBe(0)
-    expect(later.stderr).toMatch(/^Ignored: .+ in a folder where commands ran\. If it is yours, use --config /m)
-    expect(simulator.requests.length).toBeGreaterThan(2)
+    const requests = simulator.requests.length
+    for (const args of [[], ["--workspace", inRepository(folder)]]) {
+      const later = await longhaul(["run", "--model", "anthropic:x", ...args, "Go"], {}, inRepository(folder))
+      expect(later.code).toBe(2)
+      expect(later.stderr).toMatch(/in a folder where commands ran.+\n.*--config .+--no-config/)
+    }
+    expect(simulator.requests).toHaveLength(requests)
     for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
-    const restarted = await longhaul(["run", "--workspace", folder, "--model", "anthropic:x", "Go"])
-    expect(restarted.stderr).toContain("Ignored: ")
-    for (const { system } of simulator.requests) expect(system).toContain("Kept by the user.")
+    const without = await longhaul(["run", "--model", "anthropic:x", "--no-config", "Go"], {}, inRepository(folder))
+    expect(without.code).toBe(0)
+    expect((await longhaul(["runs"], {}, inRepository(folder))).code).toBe(0)
   })
 
   test("a planted file is used once the user names it, until it changes again; an earlier file stays in use", async () => {
@@ -37,18 +40,18 @@ describe("a config file planted by a command", () => {
       script: ({ lastToolResults }) => (lastToolResults.length > 0 ? "Done." : bash("true")),
     })
     const lastSystem = async (...args: readonly string[]) => {
-      await longhaul(["run", "--model", "anthropic:x", ...args, "Go"])
-      return simulator.requests.at(-1)?.system ?? ""
+      const { code } = await longhaul(["run", "--model", "anthropic:x", ...args, "Go"])
+      return code === 2 ? "refused" : (simulator.requests.at(-1)?.system ?? "")
     }
     await configured({ system: "Version one." })
     await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])
     expect(await lastSystem()).toContain("Version one.")
     await configured({ system: "Version two." })
-    expect(await lastSystem()).not.toContain("Version")
+    expect(await lastSystem()).toBe("refused")
     expect(await lastSystem("--config", "longhaul.config.json")).toContain("Version two.")
     expect(await lastSystem()).toContain("Version two.")
     await configured({ system: "Version three." })
-    expect(await lastSystem()).not.toContain("Version")
+    expect(await lastSystem()).toBe("refused")
     await configured({ system: "Version one." })
     expect(await lastSystem()).toContain("Version one.")
   })

@@ -1,6 +1,6 @@
 import { homedir } from "node:os"
 import { describe, expect, test } from "vitest"
-import { isSecretName } from "../../policy/redact/names.ts"
+import { isSecretName } from "../../lib/text/credential.ts"
 import { checkSettings } from "./settings.ts"
 
 const file = "/project/longhaul.config.json"

@@ -1,11 +1,13 @@
 import type { RunRecord } from "../../contract/event.ts"
 import type { Message } from "../../contract/message.ts"
 import type { Runtime } from "../../contract/runtime.ts"
+import type { RunKey } from "../../contract/store.ts"
 import type { ToolStatus } from "../../contract/tool.ts"
 import type { WebhookDelivery } from "../../contract/webhook.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"
 import { plainText } from "../../lib/content.ts"
 import { crc32 } from "../../lib/crc32.ts"
+import { callKey } from "../../lib/tenant/run-keys.ts"
 import { effectOf } from "../../tools/kernel/effect-of.ts"
 import { reasonOf } from "../format.ts"
 import { type AckLine, acksFile, type EffectLine, ledgerFile } from "./child.ts"
@@ -55,7 +57,7 @@ export async function check(evidence: Evidence): Promise<Verdict> {
   const known = new Set<string>()
   const parts = Array.from(byAgent, ([agent, records]) => {
     const run = project(records)
-    const { duplicates, wrong } = effectsOf(ledger, callPrefix(runId, agent), records, run, workload, known)
+    const { duplicates, wrong } = effectsOf(ledger, keyOf(runId, agent, run), records, run, workload, known)
     const lost = lostRecords(acks, runId, agent, records)
     const others = [
       ...wrong,
@@ -109,9 +111,8 @@ function acted(lines: readonly EffectLine[]): readonly EffectLine[] {
   return kept
 }
 
-/** The start of the keys of a run's or an agent's calls. */
-function callPrefix(runId: string, agent: string): string {
-  return agent === "" ? `${runId}/main` : `${runId}/main/${agent}`
+function keyOf(runId: string, agent: string, { tenant }: RunProjection): RunKey {
+  return { workspaceId: "default", tenant, runId, nodeId: "main", ...(agent !== "" && { agent }) }
 }
 
 function lostRecords(acks: readonly AckLine[], runId: string, agent: string, records: readonly RunRecord[]): string[] {
@@ -145,7 +146,7 @@ interface Effects {
 
 function effectsOf(
   ledger: readonly EffectLine[],
-  prefix: string,
+  of: RunKey,
   records: readonly RunRecord[],
   run: RunProjection,
   { tools }: Workload,
@@ -156,7 +157,7 @@ function effectsOf(
   const happened = new Map<string, number[]>()
   for (const { key, pid } of ledger) happened.set(key, [...(happened.get(key) ?? []), pid])
   for (const { callId, name, args, outcome } of run.calls.values()) {
-    const key = `${prefix}/${callId}`
+    const key = callKey(of, callId)
     const pids = happened.get(key) ?? []
     const times = pids.length
     known.add(key)

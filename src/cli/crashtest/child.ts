@@ -108,7 +108,7 @@ function observed({ tools }: Workload, folder: string): Tool[] {
 
 function gate({ gated }: Workload) {
   if (gated.length === 0) return {}
-  const gateBeforeTool = ({ name }: { readonly name: string }) =>
+  const gateBeforeTool = (name: string) =>
     gated.includes(name) ? ({ allow: false, reason: "It is gated." } as const) : ({ allow: true } as const)
   return { hooks: { gateBeforeTool } }
 }

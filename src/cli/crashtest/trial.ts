@@ -124,5 +124,5 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
   })
 }
 
-const TOO_LONG_MS = 60_000
+const TOO_LONG_MS = 300_000
 const COMPLAINT_LENGTH = 2000

@@ -202,3 +202,24 @@ test("doctor shows no part of a secret", async () => {
     }
   }
 })
+
+test("doctor --store names each run that cannot be read, what is lost and what to do", async () => {
+  const store = join(place.home, "damaged")
+  for (const runId of ["whole", "broken"]) {
+    expect(
+      (await longhaul(["run", "--store", store, "--run-id", runId, "--model", "offline", "hi"], bare())).code,
+    ).toBe(0)
+  }
+  expect((await longhaul(["doctor", "--store", store], bare())).code).toBe(0)
+  const shard = join(store, "workspaces/default/.longhaul/projects/broken/nodes/main/000000.jsonl")
+  const bytes = await readFile(shard)
+  bytes[400] = (bytes[400] ?? 0) ^ 1
+  await writeFile(shard, bytes)
+  const { code, stdout } = await longhaul(["doctor", "--store", store], bare())
+  expect(code).toBe(1)
+  expect(stdout).toContain("Run broken of workspace default cannot be read.")
+  expect(stdout).toMatch(/000000\.jsonl in .*broken\/nodes\/main is damaged: its records after byte 0 are lost\./)
+  expect(stdout).toContain("Restore ")
+  expect(stdout).not.toContain("whole")
+  expect((await longhaul(["runs", "--store", store], bare())).code).toBe(0)
+})

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { tmpdir } from "node:os"
 import type { Variables } from "../../hosts/node/model-names.ts"
 import { findProgram } from "../../hosts/node/shell/find-program.ts"
-import { isSecretName } from "../../policy/redact/names.ts"
+import { isSecretName } from "../../lib/text/credential.ts"
 import { clip } from "../format.ts"
 
 /** A program on PATH and its response to `--version`. */

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterEach, describe, expect, test } from "vitest"
 import { bareMachine } from "../../../test/support/bare-machine.ts"
-import { commandLine, until } from "../../../test/support/command-line.ts"
+import { commandLine } from "../../../test/support/command-line.ts"
+import { until } from "../../../test/support/watchdog.ts"
 
 const shell = commandLine()
 const { place, start, longhaul } = shell

@@ -7,12 +7,13 @@ import { defaultStoreRoot } from "../../hosts/node/index.ts"
 import { namedModel, namedProviders, type Variables } from "../../hosts/node/model-names.ts"
 import { findPolicyFile, loadFoundPolicy } from "../../hosts/node/policy/load-policy.ts"
 import { findRipgrep, type Ripgrep } from "../../hosts/node/search/ripgrep.ts"
-import { isCoherent } from "../../hosts/node/store/fs-store.ts"
+import { fsStore, isCoherent } from "../../hosts/node/store/fs-store.ts"
 import { newNonce } from "../../lib/id.ts"
 import { invocation } from "../arguments.ts"
 import { type ConfigChoice, type ConfigFile, findConfig, readConfig } from "../config/file.ts"
 import { chooseModel, chooseStore } from "../run-settings.ts"
 import { version } from "../version.ts"
+import { damagedRuns, type Problem } from "./check-runs.ts"
 import { type FoundProgram, probePrograms } from "./probe-programs.ts"
 import { type FoundSandbox, probeSandbox } from "./probe-sandbox.ts"
 import { hostOf, type LocalServer, probeServers } from "./probe-servers.ts"
@@ -59,17 +60,12 @@ export interface DoctorReport extends FoundSandbox {
   readonly next: readonly string[]
 }
 
-export interface Problem {
-  readonly message: string
-  readonly fix: string
-}
-
 export async function examine(
   choice: ConfigChoice & { readonly store?: string },
   variables: Variables = process.env,
 ): Promise<DoctorReport> {
   const problems: Problem[] = []
-  const file = await readConfig(choice, () => {}).catch((error: unknown) => {
+  const file = await readConfig(choice, () => {}, { planted: "ignore" }).catch((error: unknown) => {
     // An invalid file named with --config is a usage error; an invalid auto-discovered file is a problem.
     if (choice.config !== undefined || choice["no-config"]) throw error
     problems.push(problemOf(error))
@@ -84,6 +80,10 @@ export async function examine(
   if (!storeState.storeWritable) {
     const fix = "Check the folder and its permissions, or choose another with --store or LONGHAUL_STORE."
     problems.push({ message: `Cannot store runs in ${store}.`, fix })
+  }
+  // Reads every journal, so only on request.
+  if (choice.store !== undefined && storeState.storeExists) {
+    problems.push(...(await damagedRuns(fsStore(store))))
   }
   const { model, reason } = await chooseModel(undefined, file, variables)
   try {

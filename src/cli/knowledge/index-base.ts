@@ -1,14 +1,14 @@
-import type { Store } from "../../contract/store.ts"
 import { counted, visible } from "../format.ts"
+import type { OpenStore } from "../read-store.ts"
 import { libraryOf, noMore, type Subcommand } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
-  async run(positionals, { json }, output, store) {
+  async run(positionals, { json }, output, opened) {
     noMore("index", positionals, 1)
     const [given] = positionals
-    const bases = given === undefined ? (await libraryOf(store, output)).bases.map(({ name }) => name) : [given]
+    const bases = given === undefined ? (await libraryOf(opened, output)).bases.map(({ name }) => name) : [given]
     const written: WrittenIndex[] = []
-    for (const base of bases) written.push(await writeIndex(store, base))
+    for (const base of bases) written.push(await writeIndex(opened, base))
     if (json) output.printJson({ indexes: written })
     else {
       if (written.length === 0) output.print("There is no knowledge to index.")
@@ -28,9 +28,9 @@ export interface WrittenIndex {
   readonly failed: readonly { readonly path: string; readonly reason: string }[]
 }
 
-export async function writeIndex(store: Store, base: string): Promise<WrittenIndex> {
+export async function writeIndex({ store, workspaceId }: OpenStore, base: string): Promise<WrittenIndex> {
   const { writeKnowledgeIndex } = await import("../../hosts/node/knowledge/index.ts")
-  const { index, failed } = await writeKnowledgeIndex({ store, base })
+  const { index, failed } = await writeKnowledgeIndex({ store, workspaceId, base })
   const sections = index.files.reduce((sum, file) => sum + file.sections.length, 0)
   return { base, files: index.files.length, sections, failed }
 }

@@ -4,10 +4,10 @@ import { counted, visible } from "../format.ts"
 import { libraryOf, noMore, type Subcommand } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
-  async run(positionals, { json }, output, store) {
+  async run(positionals, { json }, output, opened) {
     noMore("list", positionals, 0)
-    const { bases } = await libraryOf(store, output)
-    const place = placeIn(store)
+    const { bases } = await libraryOf(opened, output)
+    const place = placeIn(opened.store, opened.workspaceId)
     const listed = await Promise.all(
       bases.map(async ({ name, files }) => ({
         name,
@@ -15,7 +15,7 @@ export const subcommand: Subcommand = {
         files: files.map(({ path }) => path),
       })),
     )
-    if (json) output.printJson({ store: store.location, bases: listed })
+    if (json) output.printJson({ store: opened.store.location, bases: listed })
     else if (listed.length === 0) output.print("There is no knowledge. Add some: longhaul knowledge add <base> <file>.")
     else {
       for (const { name, index, files } of listed) {

@@ -3,11 +3,11 @@ import { visible } from "../format.ts"
 import { explained, libraryOf, type Subcommand } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
-  async run(positionals, { base, limit, json }, output, store) {
+  async run(positionals, { base, limit, json }, output, opened) {
     const query = positionals.join(" ").trim()
     if (query === "") throw new UsageError("Missing words for knowledge search.", "Say what to look for.")
     const most = numberOption("limit", limit, { from: 1, to: 50, whole: true }) ?? 5
-    const library = await libraryOf(store, output)
+    const library = await libraryOf(opened, output)
     const hits = await explained(library.search(query, { limit: most, ...(base !== undefined && { base }) }))
     if (json) output.printJson({ query, hits })
     else if (hits.length === 0) output.print("No section matches.")

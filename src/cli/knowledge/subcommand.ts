@@ -1,13 +1,13 @@
 import { LonghaulError } from "../../contract/error.ts"
-import type { Store } from "../../contract/store.ts"
 import { ToolError } from "../../contract/tool.ts"
 import type { KnowledgeLibrary } from "../../extensions/knowledge/index.ts"
 import { UsageError } from "../arguments.ts"
 import type { Output } from "../output.ts"
+import type { OpenStore } from "../read-store.ts"
 
 /** One subcommand of `knowledge`. It returns the exit code. */
 export interface Subcommand {
-  run(positionals: readonly string[], values: KnowledgeValues, output: Output, store: Store): Promise<number>
+  run(positionals: readonly string[], values: KnowledgeValues, output: Output, opened: OpenStore): Promise<number>
 }
 
 export interface KnowledgeValues {
@@ -16,9 +16,9 @@ export interface KnowledgeValues {
   readonly json?: boolean
 }
 
-export async function libraryOf(store: Store, output: Output): Promise<KnowledgeLibrary> {
+export async function libraryOf({ store, workspaceId }: OpenStore, output: Output): Promise<KnowledgeLibrary> {
   const { openKnowledge } = await import("../../hosts/node/knowledge/index.ts")
-  return openKnowledge({ store, warn: (message) => output.complain(message) })
+  return openKnowledge({ store, workspaceId, warn: (message) => output.complain(message) })
 }
 
 /** The errors that a model would get, as errors of the command. */

@@ -1,19 +1,20 @@
-import { changedTools, Pins } from "../../extensions/mcp/pins.ts"
+import { Pins } from "../../extensions/mcp/pins.ts"
 import { scopedStore } from "../../runtime/extensions/scoped-store.ts"
 import { counted, visible } from "../format.ts"
-import { openStore } from "../read-store.ts"
-import { cliWorkspace, noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
+import { chosenServer, noMore, type Subcommand, withServer } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
   async run(positionals, values, output) {
     noMore("accept", positionals, 1)
-    const chosen = await serverNamed("accept", positionals[0], values)
-    const { name, server } = chosen
-    const { store } = await openStore(values, output)
-    const tools = await withServer(chosen, (connection) => connection.tools())
-    const pins = new Pins(scopedStore(store, cliWorkspace), name, server)
-    const changed = changedTools(await pins.pinned(tools), tools)
-    await pins.accept(tools)
+    const chosen = await chosenServer("accept", positionals[0], values, output)
+    const { name, opened } = chosen
+    const { tools, changed } = await withServer(chosen, async (connection) => {
+      const listed = await connection.tools()
+      const pins = new Pins(scopedStore(opened.store, opened.workspaceId), connection)
+      const different = await pins.changed(listed)
+      await pins.accept(listed)
+      return { tools: listed, changed: different }
+    })
     if (values.json) {
       output.printJson({ type: "accepted", server: name, tools: tools.length, changed })
       return 0

@@ -3,13 +3,13 @@ import { resultParts } from "../../extensions/mcp/content.ts"
 import { attachmentLabel } from "../../lib/content.ts"
 import { UsageError } from "../arguments.ts"
 import { visible } from "../format.ts"
-import { jsonArgument, noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
+import { chosenServer, jsonArgument, noMore, type Subcommand, withServer } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
   async run(positionals, values, output) {
     noMore("call", positionals, 3)
     const [server, tool, text = "{}"] = positionals
-    const chosen = await serverNamed("call", server, values)
+    const chosen = await chosenServer("call", server, values, output)
     if (tool === undefined) throw new UsageError("Missing tool for mcp call.", "See `longhaul mcp tools <server>`.")
     const args = jsonArgument("tool", text)
     const signal = new AbortController().signal

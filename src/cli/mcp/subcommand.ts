@@ -8,22 +8,21 @@ import { readMcpServers } from "../../hosts/node/mcp/config-file.ts"
 import { defaultBrand } from "../../lib/brand.ts"
 import { closest } from "../../lib/closest.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { UsageError } from "../arguments.ts"
+import { tenantOf } from "../../lib/tenant/run-keys.ts"
+import { type StoreChoice, UsageError } from "../arguments.ts"
 import type { Output } from "../output.ts"
+import { type OpenStore, openStore } from "../read-store.ts"
 
 /** One subcommand of `mcp` for the servers of others. It returns the exit code. */
 export interface Subcommand {
   run(positionals: readonly string[], values: McpValues, output: Output): Promise<number>
 }
 
-export interface McpValues {
+export interface McpValues extends StoreChoice {
+  readonly port?: string
   readonly "mcp-config"?: string
-  readonly store?: string
   readonly json?: boolean
 }
-
-/** All runs of the command line belong to it. */
-export const cliWorkspace = "default"
 
 const defaultMcpFile = ".mcp.json"
 
@@ -31,12 +30,31 @@ export function configPath(values: McpValues): string {
   return values["mcp-config"] ?? defaultMcpFile
 }
 
-/** A server of the file, or one at a given address. */
-export async function serverNamed(
+interface NamedServer {
+  readonly name: string
+  readonly server: McpServer
+}
+
+/** A server, and the tenant whose runs use it. */
+export interface ChosenServer extends NamedServer {
+  readonly opened: OpenStore
+  /** See `ExtensionRun`. */
+  readonly tenant: string
+}
+
+export async function chosenServer(
   command: string,
   name: string | undefined,
   values: McpValues,
-): Promise<{ readonly name: string; readonly server: McpServer }> {
+  output: Output,
+): Promise<ChosenServer> {
+  const named = await serverNamed(command, name, values)
+  const opened = await openStore(values, output)
+  return { ...named, opened, tenant: await tenantOf(opened.store, opened.workspaceId) }
+}
+
+/** A server of the file, or one at a given address. */
+async function serverNamed(command: string, name: string | undefined, values: McpValues): Promise<NamedServer> {
   if (name === undefined) {
     throw new UsageError(`Missing server for mcp ${command}.`, "Name a server of the file, or give its address.")
   }
@@ -53,16 +71,16 @@ export async function serverNamed(
   )
 }
 
-/** Connects to a server, and closes the connection afterwards, whatever happens. */
+/** Connects to a server with the login of the tenant, and closes the connection afterwards, whatever happens. */
 export async function withServer<T>(
-  { name, server }: { readonly name: string; readonly server: McpServer },
+  { name, server, tenant }: ChosenServer,
   work: (connection: ServerConnection) => Promise<T>,
   options: { readonly page?: LoginPage; readonly signal?: AbortSignal } = {},
 ): Promise<T> {
   const { signal = new AbortController().signal, page } = options
   const cwd = resolve(".")
   const host = { ...backendHost({ workspace: cwd, variables: () => process.env }), brand: defaultBrand }
-  const place = { workspaceId: cliWorkspace, runId: "cli", cwd, signal }
+  const place = { tenant, runId: "cli", cwd, signal }
   const connection = new ServerConnection({ name, server, host, ...place, ...(page && { page }) })
   try {
     return await work(connection)

@@ -1,11 +1,11 @@
 import { definitionsOf } from "../../extensions/mcp/definitions.ts"
 import { clip, counted, visible } from "../format.ts"
-import { noMore, type Subcommand, serverNamed, withServer } from "./subcommand.ts"
+import { chosenServer, noMore, type Subcommand, withServer } from "./subcommand.ts"
 
 export const subcommand: Subcommand = {
   async run(positionals, values, output) {
     noMore("tools", positionals, 1)
-    const chosen = await serverNamed("tools", positionals[0], values)
+    const chosen = await chosenServer("tools", positionals[0], values, output)
     const { name } = chosen
     const found = await withServer(chosen, async (connection) => ({
       tools: definitionsOf(name, await connection.tools()),

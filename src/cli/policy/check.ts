@@ -1,8 +1,9 @@
 import { homedir } from "node:os"
 import { loadPolicyFile } from "../../hosts/node/policy/load-policy.ts"
+import { openPermissions } from "../../policy/rules/check/open-permissions.ts"
+import { openSiblings, openToCommands } from "../../policy/rules/check/open-siblings.ts"
 import { verdictOf } from "../../policy/rules/compile-rule.ts"
 import { compileRules } from "../../policy/rules/compile-rules.ts"
-import { openPermissions } from "../../policy/rules/open-permissions.ts"
 import { onlyPositional } from "../arguments.ts"
 import { counted, visible } from "../format.ts"
 import { shownRule } from "./shown-rule.ts"
@@ -14,6 +15,8 @@ export const subcommand: Subcommand = {
     const tools = values.tool ?? []
     const { sources } = await loadPolicyFile(file, { tools, onlyKnownTools: true })
     const rules = await compileRules(sources, { homeFolder: homedir(), tools })
+    const siblings = openSiblings(rules.all, rules.default)
+    const limits = openToCommands(rules.all)
     const notes = openPermissions(rules.all)
     if (rules.default === "allow") notes.push({ rule: "default", note: "allows every call that no rule refuses" })
     const tests = sources.reduce((count, { document }) => count + (document.tests?.length ?? 0), 0)
@@ -21,7 +24,7 @@ export const subcommand: Subcommand = {
     const sorted = [...rules.all].sort((left, right) => order[verdictOf(left.rule)] - order[verdictOf(right.rule)])
     if (values.json) {
       const settings = { default: rules.default ?? null, unparsed: rules.unparsed ?? null }
-      output.printJson({ file, valid: true, ...settings, rules: sorted, tests, notes })
+      output.printJson({ file, valid: true, ...settings, rules: sorted, tests, notes, leftOpen: siblings, limits })
       return 0
     }
     const { colours } = output
@@ -35,11 +38,15 @@ export const subcommand: Subcommand = {
       `  ${rules.default === undefined ? "otherwise: the risk tier of the tool decides" : `otherwise: ${rules.default}`}`,
     )
     if (rules.unparsed !== undefined) output.print(`  command lines that cannot be read: ${rules.unparsed}`)
-    if (notes.length > 0) {
+    const print = (title: string, found: typeof notes) => {
+      if (found.length === 0) return
       output.print("")
-      output.print(colours.bold("What these permissions really allow:"))
-      for (const { rule, note } of notes) output.print(`  ${visible(rule)} ${visible(note)}.`)
+      output.print(colours.bold(title))
+      for (const { rule, note } of found) output.print(`  ${visible(rule)} ${visible(note)}.`)
     }
+    print("What these refusals leave open:", siblings)
+    print("What these refusals cannot keep from commands:", limits)
+    print("What these permissions really allow:", notes)
     return 0
   },
 }

@@ -2,6 +2,7 @@ import type { Files } from "../../contract/env.ts"
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { checkKeys, keys, wholeNumber } from "../../lib/known-keys.ts"
+import { withoutHalfWord } from "../../lib/text/before-cut.ts"
 import { fencedData, oneLine } from "../../lib/text/data-fence.ts"
 
 export interface AgentsMdOptions {
@@ -31,7 +32,8 @@ async function open(run: ExtensionRun, file: string, maxBytes: number): Promise<
       run.warn("agents_md_cut", `The ${file} files have more than ${maxBytes} bytes: ${oneLine(path)} was cut.`)
     }
     // Not fatal: a character may be cut in two.
-    const text = new TextDecoder().decode(bytes.slice(0, left)).replace(/\ufffd+$/, "")
+    const start = new TextDecoder().decode(bytes.slice(0, left)).replace(/\ufffd+$/, "")
+    const text = bytes.length > left ? withoutHalfWord(start) : start
     if (text.trim() !== "") found.push({ path: oneLine(path), text })
     left -= Math.min(left, bytes.length)
     if (left === 0) break

@@ -3,10 +3,11 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import { type Effect, type InnerCall, type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { contain } from "../../lib/contained.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { redactOf, withoutHalfWord } from "../../lib/text/before-cut.ts"
+import type { Masks } from "../../lib/text/masks.ts"
 import type { Credentials } from "./credentials.ts"
 import { comparedName } from "./header-syntax.ts"
 import { modelHeaders } from "./headers.ts"
-import type { Masks } from "./masks.ts"
 import { type ApiMethod, methods } from "./method.ts"
 import { checkOperation } from "./open-api/check-operation.ts"
 import { requestBody } from "./request-body.ts"
@@ -135,9 +136,16 @@ export async function callApi(calls: ApiCalls, args: Json, context: ToolContext)
       { fetch: calls.fetch, guarded: context.env.fetch },
     ),
   )
-  const mask = (text: string, isCut: boolean) =>
-    isCut ? (context.redact?.(masks.cut(text)) ?? masks.cut(text)) : masks.text(text)
-  return resultOf(response, { service: service.name, effect, maxBytes: service.maxResponseBytes, dropped, mask })
+  const redact = redactOf(context)
+  const mask = (text: string, isCut: boolean) => (isCut ? redact(masks.cut(withoutHalfWord(text))) : masks.text(text))
+  return resultOf(response, {
+    service: service.name,
+    effect,
+    maxBytes: service.maxResponseBytes,
+    dropped,
+    mask,
+    redact,
+  })
 }
 
 /** Throws a `ToolError` for arguments of no call. */

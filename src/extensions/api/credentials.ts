@@ -1,8 +1,9 @@
 import { ToolError } from "../../contract/tool.ts"
 import { bytesToBase64 } from "../../lib/bytes.ts"
 import { credentialsOf } from "../../lib/http/credentials.ts"
+import { isCredential } from "../../lib/text/credential.ts"
+import type { Masks } from "../../lib/text/masks.ts"
 import { isHeaderName, isHeaderValue } from "./header-syntax.ts"
-import type { Masks } from "./masks.ts"
 import type { ApiAuth, CheckedService } from "./service.ts"
 
 /** Secrets by name: a value, or a function that returns the current one. */
@@ -70,9 +71,9 @@ export class Credentials {
 
   /** A service may echo a part of a header: the token after its scheme, or one field of several. */
   #learnHeader(service: string, name: string, value: string): void {
+    // Whoever resolves credentials returns credentials, whatever the header is called.
+    if (!isCredential("authorization", value)) return
     const found = Object.values(credentialsOf("", { [name]: value }))
-    // None: its values are public.
-    if (found.length === 0) return
     const [, rest = ""] = /^[A-Za-z][\w-]*\s+(.+)$/.exec(value) ?? []
     const fields = value.split(/[\s,;="]+/).filter(({ length }) => length >= SHORTEST_FIELD)
     for (const part of [value, rest, ...found, ...fields]) this.#masks.add(`${service}/${name}`, part)

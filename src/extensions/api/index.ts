@@ -1,9 +1,9 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { Masks } from "../../lib/text/masks.ts"
 import type { ApiCalls, ApiObservers } from "./call.ts"
 import { type ApiEnv, Credentials, type ResolveAuth } from "./credentials.ts"
-import { Masks } from "./masks.ts"
 import { operationTools } from "./open-api/operation-tools.ts"
 import { apiSearch } from "./open-api/search.ts"
 import { type ApiServices, type CheckedService, checkedService } from "./service.ts"
@@ -56,6 +56,13 @@ function open(run: ExtensionRun, { services, credentials, masks, options }: Sett
     const missing = refsOf(auth).filter((ref) => !credentials.has(ref, (each) => host.variable?.(each)))
     if (missing.length > 0)
       run.warn("api_secret_missing", `The service ${name} needs ${missing.join(" and ")}, which is not set.`)
+  }
+  for (const { name, operations = [] } of services.values()) {
+    const unchecked = new Set(operations.flatMap((operation) => operation.unchecked))
+    if (unchecked.size === 0) continue
+    const patterns = [...unchecked].map((pattern) => JSON.stringify(pattern.slice(0, 100))).join(", ")
+    const message = `The document of the service ${name} has patterns that cannot be checked in linear time, and are not checked: ${patterns}.`
+    run.warn("api_pattern_unchecked", message)
   }
   const searched = [...services.values()].filter(({ operations }) => operations !== undefined)
   return {

@@ -1,4 +1,5 @@
 import { type Effect, ToolError, type ToolErrorCode } from "../../contract/tool.ts"
+import { beforeCut, type Redact } from "../../lib/text/before-cut.ts"
 import { startOf } from "../../lib/truncate.ts"
 import { type ApiResponse, IN_DOUBT } from "./send.ts"
 
@@ -9,12 +10,14 @@ export interface ResultOptions {
   readonly dropped: readonly string[]
   /** Masks the secrets in a text; `isCut`: it may end within one. */
   mask(text: string, isCut: boolean): string
+  /** Masks the other secrets of the run. */
+  readonly redact: Redact
 }
 
 /** The response as the model gets it. Throws a `ToolError` for a status from 400 on. */
 export function resultOf(response: ApiResponse, options: ResultOptions): string {
   const { status, headers } = response
-  const { service, effect, mask, dropped, maxBytes } = options
+  const { service, effect, mask, redact, dropped, maxBytes } = options
   const isFailure = status >= 400
   const shown = shownHeaders.flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${headers[name]}`]))
   const head = [
@@ -29,7 +32,8 @@ export function resultOf(response: ApiResponse, options: ResultOptions): string 
   const body = isBinary ? text : mask(text, response.isCut)
   const end = response.isCut ? [`[the response was cut at ${maxBytes} bytes]`] : []
   if (!isFailure) return [...head, "", body, ...end].join("\n").trimEnd()
-  const message = `${service} answered with ${[...head, "", startOf(body, LONGEST_FAILURE), ...end].join("\n").trimEnd()}`
+  const shownBody = startOf(beforeCut(body, LONGEST_FAILURE, redact), LONGEST_FAILURE)
+  const message = `${service} answered with ${[...head, "", shownBody, ...end].join("\n").trimEnd()}`
   const isInDoubt = effect !== "none" && (status === 408 || status === 500 || (status >= 502 && status <= 504))
   throw isInDoubt
     ? new ToolError("outcome_unknown", `${message}\n${IN_DOUBT}`)

@@ -2,6 +2,7 @@ import type { Json } from "../../contract/json.ts"
 import { type Tool, ToolError } from "../../contract/tool.ts"
 import { type ApiCalls, callApi, effectAmong, effectOfArgs, seenByPolicy } from "./call.ts"
 import type { CheckedService } from "./service.ts"
+import { apiUses } from "./uses.ts"
 
 /** The tool ApiCall. */
 export function apiCall(calls: ApiCalls): Tool {
@@ -26,6 +27,7 @@ export function apiCall(calls: ApiCalls): Tool {
       required: ["service", "method", "path"],
       additionalProperties: false,
     },
+    uses: apiUses,
     effect: effectAmong(services),
     effectOf: (args) => effectOfArgs(calls.services, args),
     concurrent: false,

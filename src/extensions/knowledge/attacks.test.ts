@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -9,7 +9,13 @@ import { type Tool, ToolError } from "../../contract/tool.ts"
 import { fsStore } from "../../hosts/node/store/fs-store.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { createToolContext } from "../../tools/kernel/tool-context.ts"
-import { createReadKnowledgeTool, createSearchKnowledgeTool, knowledge, openKnowledge } from "./index.ts"
+import {
+  createReadKnowledgeTool,
+  createSearchKnowledgeTool,
+  knowledge,
+  openKnowledge,
+  writeKnowledgeIndex,
+} from "./index.ts"
 
 const SECRET = "sentinel-that-no-model-may-read"
 const root = mkdtempSync(join(tmpdir(), "longhaul-knowledge-attacks-"))
@@ -159,3 +165,60 @@ describe("KB-10 folders that a host passes", () => {
 async function call(tool: Tool | undefined, args: object): Promise<string> {
   return String(await tool?.run(args, createToolContext()))
 }
+
+describe("symbolic links in a base on disk", () => {
+  /** Links that an unpacked archive could bring along: each leads to the same secret document of another tenant. */
+  const links: readonly (readonly [name: string, plant: (base: string, victim: string) => void])[] = [
+    ["a document", (base, victim) => symlinkSync(join(victim, "secret.md"), join(base, "linked.md"))],
+    ["a document, relative", (base) => symlinkSync("../../../other/knowledge/open/secret.md", join(base, "linked.md"))],
+    ["a folder", (base, victim) => symlinkSync(victim, join(base, "linked"))],
+    [
+      "a folder in a folder",
+      (base, victim) => {
+        mkdirSync(join(base, "deep"))
+        symlinkSync(victim, join(base, "deep", "linked"))
+      },
+    ],
+    [
+      "a chain of links",
+      (base, victim) => {
+        symlinkSync(join(victim, "secret.md"), join(base, "first.txt"))
+        symlinkSync("first.txt", join(base, "linked.md"))
+      },
+    ],
+    ["a named index", (base, victim) => symlinkSync(join(victim, "_index.json"), join(base, "_index.json"))],
+    [
+      "the base itself",
+      (base, victim) => {
+        rmSync(base, { recursive: true })
+        symlinkSync(victim, base)
+      },
+    ],
+  ]
+
+  test.each(links)("%s that leads to another tenant is neither searched nor read", async (_, plant) => {
+    const at = mkdtempSync(join(root, "linked-"))
+    const store = fsStore(at)
+    await addDocuments(store, { "open/a.md": "# Open\n\nFor everybody.\n" })
+    await addDocuments(store, { "open/secret.md": `# Secret\n\n${SECRET}\n` }, "other")
+    await writeKnowledgeIndex({ store, workspaceId: "other", base: "open" })
+    const [base, victim] = ["default", "other"].map((id) => join(at, "workspaces", id, "knowledge", "open"))
+    plant(base ?? "", victim ?? "")
+    const library = await openKnowledge({ store })
+    expect(JSON.stringify(library.bases)).not.toMatch(/linked|secret/)
+    expect(JSON.stringify(await library.search(SECRET, { limit: 5 }))).not.toContain(SECRET)
+    for (const ref of ["open/linked.md", "open/linked/secret.md", "open/deep/linked/secret.md", "open/secret.md"]) {
+      await expect(library.read(ref, { signal: new AbortController().signal })).rejects.toThrow()
+    }
+  })
+
+  test("a link to a document of the same base is read", async () => {
+    const at = mkdtempSync(join(root, "linked-"))
+    const store = fsStore(at)
+    await addDocuments(store, { "open/a.md": "# Open\n\nFor everybody.\n" })
+    symlinkSync("a.md", join(at, "workspaces", "default", "knowledge", "open", "b.md"))
+    const library = await openKnowledge({ store })
+    const { text } = await library.read("open/b.md", { signal: new AbortController().signal })
+    expect(text).toContain("For everybody.")
+  })
+})

@@ -134,7 +134,7 @@ interface Entry {
 }
 
 /** Raised whenever sections or words are split in another way. */
-const VERSION = 1
+const VERSION = 2
 
 const options: Options<Entry> = {
   fields: ["title", "trail", "text"],

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import { BaseIndex, type IndexHit, type KnowledgeIndex } from "./base-index.ts"
-import { filesUnder, type KnowledgeFile, type KnowledgePlace, readDocument } from "./catalogue.ts"
+import { filesUnder, type KnowledgeFile, type KnowledgePlace, readDocument, storeOf } from "./catalogue.ts"
 import { damaged, type Extractor, type Extractors, getExtractor, type KnowledgeFormat } from "./formats.ts"
 import { checkedBase, INDEX_NAME } from "./refs.ts"
 import { type ExtractedText, type Section, splitSections } from "./sections.ts"
@@ -34,8 +34,7 @@ export class KnowledgeBase {
       if (LonghaulError.is(error)) throw error
       // An index can be damaged in a way that only a search finds.
       this.#warnOfIndex()
-      this.#index = kept(this.#built(await BaseIndex.empty()))
-      return (await this.#index).find(query, limit)
+      return (await this.#kept(this.#built(await BaseIndex.empty()))).find(query, limit)
     }
   }
 
@@ -46,16 +45,21 @@ export class KnowledgeBase {
   }
 
   #current(): Promise<BaseIndex> {
-    this.#index ??= kept(this.#open()).catch((error: unknown) => {
-      this.#index = undefined
-      throw error
+    return this.#index ?? this.#kept(this.#open())
+  }
+
+  /** For later searches, unless it fails: then the next one tries again. */
+  #kept(index: Promise<BaseIndex>): Promise<BaseIndex> {
+    this.#index = index
+    index.catch(() => {
+      if (this.#index === index) this.#index = undefined
     })
-    return this.#index
+    return index
   }
 
   async #open(): Promise<BaseIndex> {
     const { place, name } = this.#settings
-    const bytes = await place.store.folder(`${place.root}/${name}`).read(INDEX_NAME)
+    const bytes = await storeOf(place, name).folder(`${place.root}/${name}`).read(INDEX_NAME)
     if (bytes === null) return this.#built(await BaseIndex.empty())
     const index = await BaseIndex.parse(bytes)
     if (index === undefined) this.#warnOfIndex()
@@ -79,12 +83,6 @@ export class KnowledgeBase {
         `\`longhaul knowledge index ${this.name}\` writes it anew.`,
     )
   }
-}
-
-/** A rejection that no search waits for yet must not end the process. */
-function kept<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
 }
 
 export interface FailedFile {
@@ -165,7 +163,7 @@ export async function indexState({
   readonly base: string
   readonly files: readonly KnowledgeFile[]
 }): Promise<"current" | "stale" | "missing" | "damaged"> {
-  const bytes = await place.store.folder(`${place.root}/${base}`).read(INDEX_NAME)
+  const bytes = await storeOf(place, base).folder(`${place.root}/${base}`).read(INDEX_NAME)
   if (bytes === null) return "missing"
   const index = await BaseIndex.parse(bytes)
   if (index === undefined) return "damaged"

@@ -6,12 +6,19 @@ import { INDEX_NAME, isSafeName, shownRef } from "./refs.ts"
 
 /** The folder of a workspace that holds its knowledge. */
 export interface KnowledgePlace {
-  readonly store: Pick<Store, "folder" | "list">
+  readonly store: KnowledgeStore
   /** The path of the folder in the store. */
   readonly root: string
 }
 
-export function placeIn(store: Pick<Store, "folder" | "list">, workspaceId = "default"): KnowledgePlace {
+export type KnowledgeStore = Pick<Store, "folder" | "list" | "within">
+
+/** The files of a base: no link leads out of it, for example to the knowledge of another tenant. */
+export function storeOf({ store, root }: KnowledgePlace, base: string): Pick<Store, "folder" | "list"> {
+  return store.within?.(`${root}/${base}`) ?? store
+}
+
+export function placeIn(store: KnowledgeStore, workspaceId = "default"): KnowledgePlace {
   return { store, root: `workspaces/${checkedId("workspaceId", workspaceId)}/knowledge` }
 }
 
@@ -54,7 +61,7 @@ export async function filesUnder(
   }
   const files: KnowledgeFile[] = []
   const below = folder === "" ? base : `${base}/${folder}`
-  for (const name of await place.store.list(`${place.root}/${below}`)) {
+  for (const name of await storeOf(place, base).list(`${place.root}/${below}`)) {
     if (name === INDEX_NAME || !isListed(name, warn)) continue
     const path = folder === "" ? name : `${folder}/${name}`
     const format = formatOf(name)
@@ -66,10 +73,12 @@ export async function filesUnder(
 }
 
 /** The bytes of a document. */
-export async function readDocument({ store, root }: KnowledgePlace, base: string, path: string): Promise<Uint8Array> {
+export async function readDocument(place: KnowledgePlace, base: string, path: string): Promise<Uint8Array> {
   const folders = path.split("/")
   const name = folders.pop() ?? ""
-  const bytes = await store.folder([root, base, ...folders].join("/")).read(name)
+  const bytes = await storeOf(place, base)
+    .folder([place.root, base, ...folders].join("/"))
+    .read(name)
   if (bytes !== null && bytes.length <= LARGEST_DOCUMENT) return bytes
   const reason = bytes === null ? "is no longer there" : `has more than ${LARGEST_DOCUMENT} bytes`
   throw new LonghaulError("not_found", `${base}/${path} ${reason}.`, {

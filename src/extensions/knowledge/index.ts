@@ -1,13 +1,12 @@
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
-import type { Store } from "../../contract/store.ts"
 import { indexOf } from "./base.ts"
 import type { KnowledgeIndex } from "./base-index.ts"
 import { placeIn } from "./catalogue.ts"
 import { externalCredentials } from "./external.ts"
-import type { Extractors } from "./formats.ts"
 import { type KnowledgeLibrary, openLibrary } from "./library.ts"
 import { checkOptions, isPerRun, type KnowledgeOptions } from "./options.ts"
 import { checkedFolder, INDEX_NAME } from "./refs.ts"
+import { checkSource, indexShape, type KnowledgeIndexRequest, type OpenKnowledgeOptions, openShape } from "./source.ts"
 import { createReadKnowledgeTool, createSearchKnowledgeTool } from "./tools.ts"
 
 /** The knowledge bases of the workspace, `knowledge/` in its part of the store, and documents on the web. */
@@ -67,22 +66,9 @@ function instructionsFor({ bases, external }: KnowledgeLibrary): string {
   return lines.join("\n")
 }
 
-/** Where the knowledge of a workspace is, for use outside a run. */
-export interface KnowledgeSource {
-  readonly store: Pick<Store, "folder" | "list">
-  /** Default `default`. */
-  readonly workspaceId?: string
-  readonly extractors?: Extractors
-  readonly signal?: AbortSignal
-}
-
-export interface OpenKnowledgeOptions extends KnowledgeSource, Pick<KnowledgeOptions, "folders" | "external"> {
-  /** Receives why a document or an index is not used. */
-  readonly warn?: (message: string) => void
-}
-
 /** The knowledge of a workspace, to search and read it, or to make tools of it. */
 export async function openKnowledge(options: OpenKnowledgeOptions): Promise<KnowledgeLibrary> {
+  checkSource("openKnowledge", options, openShape)
   const {
     store,
     workspaceId,
@@ -97,10 +83,6 @@ export async function openKnowledge(options: OpenKnowledgeOptions): Promise<Know
   return openLibrary({ place, external, extractors, signal, warn, ...(folders && { folders }) })
 }
 
-export interface KnowledgeIndexRequest extends KnowledgeSource {
-  readonly base: string
-}
-
 export interface BuiltKnowledgeIndex {
   readonly index: KnowledgeIndex
   /** The documents that could not be read, and why. */
@@ -109,6 +91,9 @@ export interface BuiltKnowledgeIndex {
 
 /** The index of a base as it is now. */
 export async function buildKnowledgeIndex(request: KnowledgeIndexRequest): Promise<BuiltKnowledgeIndex> {
+  checkSource("buildKnowledgeIndex", request, indexShape)
+  checkedFolder("base", request.base)
+  checkOptions({ extractors: request.extractors ?? {} })
   const { store, workspaceId, base, extractors = {}, signal = neverAborted() } = request
   const { index, failed } = await indexOf({ place: placeIn(store, workspaceId), base, extractors, signal })
   const reasons = failed.map(({ path, error }) => ({ path, reason: `${error.message} ${error.fix ?? ""}`.trim() }))
@@ -136,6 +121,7 @@ export { type Extractor, type Extractors, type ExtractRequest, getExtractor, typ
 export type { KnowledgeHit, KnowledgeLibrary, KnowledgeQuery, KnowledgeReading, KnowledgeText } from "./library.ts"
 export type { KnowledgeOptions } from "./options.ts"
 export type { ExtractedText } from "./sections.ts"
+export type { KnowledgeIndexRequest, KnowledgeSource, OpenKnowledgeOptions } from "./source.ts"
 export {
   createReadKnowledgeTool,
   createSearchKnowledgeTool,

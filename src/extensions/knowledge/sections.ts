@@ -1,3 +1,4 @@
+import { firstWords, withoutHalfWord } from "../../lib/text/before-cut.ts"
 import { uniqueSlugs } from "./refs.ts"
 
 /** The text of a document, and how to split it. */
@@ -132,8 +133,7 @@ function isParagraph(line: string): boolean {
 
 /** A heading without its marks: closing number signs, emphasis, links. */
 function plainTitle(title: string): string {
-  return title
-    .slice(0, LONGEST_TITLE)
+  return firstWords(title, LONGEST_TITLE)
     .replace(/\s#+\s*$/, "")
     .replace(/\[\[([^[\]|]{1,200})(?:\|([^[\]]{1,200}))?\]\]/g, (_, target: string, alias?: string) => alias ?? target)
     .replace(/\[([^[\]]{0,300})\]\([^()]{0,1000}\)/g, "$1")
@@ -153,7 +153,8 @@ function splitIntoParts(text: string, isTable: boolean): readonly Section[] {
   const sections: Section[] = []
   for (let start = 0; start < text.length; ) {
     const end = lineEnd(text, Math.min(start + PART - 1, text.length))
-    const stop = end - start > 2 * PART ? start + PART : end
+    // Between words: half a secret at the end of a part would not be recognised.
+    const stop = end - start > 2 * PART ? start + withoutHalfWord(text.slice(start, start + PART)).length : end
     const own = text.slice(start, stop)
     const number = sections.length + 1
     sections.push({

@@ -1,4 +1,5 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
+import { usesNothing } from "../../lib/access/arguments.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { beforeCut, redactOf } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
@@ -14,7 +15,7 @@ export interface ReadKnowledgeOptions {
   readonly maxReadBytes?: number
 }
 
-const common = { effect: "none", concurrent: true, risk: "low" } as const
+const common = { uses: usesNothing, effect: "none", concurrent: true, risk: "low" } as const
 
 /** The tool `SearchKnowledge`, for the knowledge of `openKnowledge`. */
 export function createSearchKnowledgeTool(library: KnowledgeLibrary, options: SearchKnowledgeOptions = {}): Tool {

@@ -11,23 +11,29 @@ import type {
   ResourceTemplateType,
   Transport,
 } from "@modelcontextprotocol/client"
-import type { BackendEnv } from "../../contract/backend-env.ts"
+import type { BackendEnv, ProgramExit } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { McpProgram, McpRemote, McpServer } from "../../contract/mcp.ts"
 import { ToolError } from "../../contract/tool.ts"
+import { withTexts } from "../../lib/json.ts"
+import { serverCredentials } from "../../lib/mcp-servers.ts"
+import { firstWords } from "../../lib/text/before-cut.ts"
+import { Masks } from "../../lib/text/masks.ts"
+import { CancelNotices } from "./cancel-notices.ts"
 import { visible } from "./definitions.ts"
-import { serverFetch } from "./http-fetch.ts"
+import { type ServerFetchOptions, serverFetch } from "./http-fetch.ts"
 import { LineTransport } from "./line-transport.ts"
 import { authProviderOf, type LoginPage, SavedLogin } from "./oauth.ts"
+import { startMs } from "./start-time.ts"
 
 /** What a connection needs from its surroundings. */
 export interface ConnectionOptions {
   readonly name: string
   readonly server: McpServer
   readonly host: Pick<BackendEnv, "spawn" | "brand" | "tokens">
-  /** The tenant: logins are its own. */
-  readonly workspaceId: string
+  /** See `ExtensionRun`: logins are its own. */
+  readonly tenant: string
   readonly runId: string
   readonly cwd: string
   readonly signal: AbortSignal
@@ -60,18 +66,17 @@ export interface Retry {
   readonly requestState?: string
 }
 
-/** Time for a server to come up. */
-const CONNECT_MS = 10_000
 const CALL_MS = 60_000
 /** A server that asks for more rights again and again gets no more than these. */
 const MOST_LOGINS = 2
-const MOST_SECRETS = 20
-const SHORTEST_SECRET = 8
+const LONGEST_LINE = 300
 
 /**
  * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it unheard.
  */
 export class ServerConnection {
+  /** The end of the program that was started last. */
+  #exit: Promise<ProgramExit> | undefined
   readonly name: string
   readonly server: McpServer
   readonly #options: ConnectionOptions
@@ -82,8 +87,9 @@ export class ServerConnection {
   /** Completes a login that the server requested. Undefined: no login page is available. */
   #finishLogin: (() => Promise<void>) | undefined
   #logins = 0
+  readonly #notices = new CancelNotices()
   /** Tokens that the requests contained: a server may repeat them. */
-  readonly #secrets = new Set<string>()
+  readonly #sent = new Masks()
 
   constructor(options: ConnectionOptions) {
     this.name = options.name
@@ -94,10 +100,12 @@ export class ServerConnection {
   /** Rejects with the reason if the server does not come up in time. */
   async connect(): Promise<Client> {
     this.#connected ??= this.#open()
+    const attempt = this.#connected
     try {
-      return await this.#connected
+      return await attempt
     } catch (error) {
-      this.#connected = undefined
+      // Others waited for it, too, and may have begun another one.
+      if (this.#connected === attempt) this.#connected = undefined
       throw error
     }
   }
@@ -105,7 +113,7 @@ export class ServerConnection {
   async tools(): Promise<readonly McpTool[]> {
     const client = await this.connect()
     if (!client.getServerCapabilities()?.tools) return []
-    return (await client.listTools(undefined, this.#limits())).tools
+    return this.#masked((await client.listTools(undefined, this.#limits())).tools)
   }
 
   /** A server that wants input before it acts gets it from `elicit`, if there is one; else the caller gets what it wants. */
@@ -114,7 +122,7 @@ export class ServerConnection {
     args: JsonObject,
     { signal, progress, canAsk = false, retry = {} }: CallOptions,
   ): Promise<CallToolResult | InputRequiredResult> {
-    const onprogress = (at: Progress) => progress(describe(at))
+    const onprogress = (at: Progress) => progress(this.masked(describe(at)))
     const { capabilities = {} } = this.#served ?? {}
     const allowInputRequired = capabilities.elicitation === undefined
     const options = { ...this.#limits(), signal, onprogress, allowInputRequired }
@@ -141,12 +149,13 @@ export class ServerConnection {
     readonly resources: readonly Resource[]
     readonly templates: readonly ResourceTemplateType[]
   }> {
-    return this.#request(async (client) => {
+    const listed = await this.#request(async (client) => {
       if (!client.getServerCapabilities()?.resources) return { resources: [], templates: [] }
       const { resources } = await client.listResources(undefined, this.#limits())
       const { resourceTemplates } = await client.listResourceTemplates(undefined, this.#limits())
       return { resources, templates: resourceTemplates }
     })
+    return this.#masked(listed)
   }
 
   async readResource(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
@@ -154,44 +163,44 @@ export class ServerConnection {
   }
 
   async prompts(): Promise<readonly Prompt[]> {
-    return this.#request(async (client) =>
+    const listed = await this.#request(async (client) =>
       client.getServerCapabilities()?.prompts ? (await client.listPrompts(undefined, this.#limits())).prompts : [],
     )
+    return this.#masked(listed)
   }
 
   async prompt(name: string, args: Readonly<Record<string, string>>): Promise<GetPromptResult> {
-    return this.#request((client) => client.getPrompt({ name, arguments: { ...args } }, this.#limits()))
+    return this.#masked(
+      await this.#request((client) => client.getPrompt({ name, arguments: { ...args } }, this.#limits())),
+    )
   }
 
   async close(): Promise<void> {
     const connected = this.#connected
     this.#connected = undefined
+    await this.#notices.sent()
     await connected?.then((client) => client.close()).catch(() => {})
   }
 
-  /** The same text without the tokens of the requests. */
+  /** The same text without the server's credentials and the tokens of the requests. */
   masked(text: string): string {
-    let clean = text
-    for (const secret of this.#secrets) clean = clean.replaceAll(secret, "[secret]")
+    let clean = this.#sent.text(text)
+    for (const credential of Object.values(serverCredentials({ [this.name]: this.server }))) {
+      clean = clean.replaceAll(credential, "[secret]")
+    }
     return clean
   }
 
   #masked<T>(result: T): T {
-    const text = JSON.stringify(result)
-    const clean = this.masked(text)
-    // Came as JSON, and a token has no quotes.
-    return clean === text ? result : (JSON.parse(clean) as T)
+    // Came as JSON, and only texts change.
+    return withTexts(result as Json, (text) => this.#sent.text(text)) as T
   }
 
-  #keepSecrets(secrets: readonly string[]): void {
-    for (const secret of secrets) if (secret.length >= SHORTEST_SECRET) this.#secrets.add(secret)
-    const [oldest] = this.#secrets
-    if (this.#secrets.size > MOST_SECRETS && oldest !== undefined) this.#secrets.delete(oldest)
-  }
-
+  /** Of a request that ends with the run, unless its caller has a signal for it. */
   #limits() {
     const timeout = this.server.timeoutMs ?? CALL_MS
-    return { timeout, resetTimeoutOnProgress: true, maxTotalTimeout: timeout * 10 }
+    const { signal } = this.#options
+    return { timeout, resetTimeoutOnProgress: true, maxTotalTimeout: timeout * 10, signal }
   }
 
   /** A lost session is opened again once: the server has not heard the request. */
@@ -239,26 +248,42 @@ export class ServerConnection {
       if (this.#client === client) this.#connected = undefined
     }
     for (;;) {
-      const transport = await this.#transport(sdk)
+      const transport = this.#notices.of(await this.#transport(sdk))
       try {
-        await client.connect(transport, { timeout: CONNECT_MS, signal })
+        await client.connect(transport, { timeout: startMs(this.server), signal })
         return client
       } catch (error) {
         const isRetried = await this.#hasLoggedIn(error)
         await transport.close().catch(() => {})
-        if (!isRetried) throw error
+        if (!isRetried) throw ownErrorIn(error) ?? (await this.#withLastLine(error))
       }
     }
   }
 
+  /** With what a program that did not come up wrote last: most say there what is wrong. */
+  async #withLastLine(error: unknown): Promise<unknown> {
+    const { stderr = "" } = (await this.#exit) ?? {}
+    const line = firstWords(stderr.trimEnd().split("\n").at(-1)?.trim() ?? "", LONGEST_LINE)
+    if (line === "" || !(error instanceof Error)) return error
+    return new Error(`${error.message}; its last line: ${line}`, { cause: error })
+  }
+
   async #transport(sdk: typeof import("@modelcontextprotocol/client")): Promise<Transport> {
     const { server } = this
-    if ("command" in server) return new LineTransport(await this.#start(server))
+    if ("command" in server) {
+      const channel = await this.#start(server)
+      this.#exit = channel.exit
+      return new LineTransport(channel)
+    }
     const url = addressOf(this.name, server)
-    const { host, fetch: given = fetch, page, workspaceId } = this.#options
-    const authProvider = await authProviderOf({ name: this.name, server, workspaceId }, host, page)
+    const { host, fetch: given = fetch, page, tenant } = this.#options
+    const authProvider = await authProviderOf({ name: this.name, server, tenant }, host, page)
+    const login = authProvider instanceof SavedLogin ? authProvider : undefined
+    const ofLogin: Pick<ServerFetchOptions, "refresh" | "refused"> = login
+      ? { refresh: (token, send) => login.refresh(token, send), refused: (response) => login.refused(response) }
+      : {}
     const options = {
-      fetch: serverFetch({ ...server, seen: (secrets) => this.#keepSecrets(secrets) }, given),
+      fetch: serverFetch({ ...server, seen: (name, secret) => this.#sent.add(name, secret), ...ofLogin }, given),
       ...(authProvider && { authProvider }),
       ...(server.auth?.allowOtherIssuer && { skipIssuerMetadataValidation: true }),
     }
@@ -266,8 +291,15 @@ export class ServerConnection {
       server.type === "sse"
         ? new sdk.SSEClientTransport(url, options)
         : new sdk.StreamableHTTPClientTransport(url, options)
-    if (page && authProvider instanceof SavedLogin) {
-      this.#finishLogin = async () => transport.finishAuth(await authProvider.returned())
+    if (page && login) {
+      const finish = async () => transport.finishAuth(await login.returned())
+      this.#finishLogin = finish
+      const scope = await login.wanted()
+      if (scope !== undefined) {
+        const { fetch: fetchFn, authProvider: _, ...more } = options
+        const asked = { ...more, serverUrl: url, scope, fetchFn, forceReauthorization: true }
+        if ((await sdk.auth(login, asked)) === "REDIRECT") await finish()
+      }
     }
     return transport
   }
@@ -282,6 +314,12 @@ export class ServerConnection {
       fix: 'Use createRuntime of "longhaul/node", or a server with a url.',
     })
   }
+}
+
+/** The reason that the login gave, which the protocol layer wraps in others. */
+function ownErrorIn(error: unknown): LonghaulError | undefined {
+  if (LonghaulError.is(error)) return error
+  return error instanceof Error ? ownErrorIn(error.cause) : undefined
 }
 
 function addressOf(name: string, { url }: McpRemote): URL {

@@ -6,7 +6,7 @@ import { serverFetch } from "./http-fetch.ts"
 import { authProviderOf, loginKey, SavedLogin } from "./oauth.ts"
 
 const server: McpRemote = { url: "https://mcp.example/mcp" }
-const place = { workspaceId: "acme", name: "scene", server }
+const place = { tenant: "acme", name: "scene", server }
 
 function tokensInMemory(): TokenStore & { readonly files: Map<string, string> } {
   const files = new Map<string, string>()
@@ -15,6 +15,7 @@ function tokensInMemory(): TokenStore & { readonly files: Map<string, string> } 
     read: async (key) => files.get(key),
     write: async (key, value) => void files.set(key, value),
     delete: async (key) => void files.delete(key),
+    exclusively: (_, work) => work(),
   }
 }
 
@@ -22,7 +23,7 @@ const token = { access_token: "a".repeat(20), token_type: "Bearer" }
 
 describe("a saved login", () => {
   test.each([
-    ["another tenant", { ...place, workspaceId: "other" }],
+    ["another tenant", { ...place, tenant: "other" }],
     ["another address", { ...place, server: { url: "https://evil.example/mcp" } }],
     ["another name", { ...place, name: "other" }],
   ])("is not used for %s", async (_, elsewhere) => {
@@ -52,6 +53,30 @@ describe("a saved login", () => {
       code: "auth",
       fix: expect.stringContaining("longhaul mcp login scene"),
     })
+  })
+
+  test("needs a person for more rights, and asks for them at the next login, whatever was refreshed meanwhile", async () => {
+    const tokens = tokensInMemory()
+    const login = new SavedLogin({ ...place, tokens, brand })
+    await login.saveTokens({ ...token, scope: "mcp", refresh_token: "r" })
+    const challenge = { "www-authenticate": 'Bearer error="insufficient_scope", scope="files:write \u00e9vil"' }
+    await expect(login.refused(new Response(null, { status: 403, headers: challenge }))).rejects.toMatchObject({
+      ...{ code: "auth", fix: "Run `longhaul mcp login scene`, which asks for: mcp files:write." },
+    })
+    await login.saveTokens({ ...token, scope: "mcp" })
+    expect(await login.wanted()).toBe("mcp files:write")
+    const page = { redirectUrl: "http://127.0.0.1/callback", open() {}, returned: async () => new URLSearchParams() }
+    await new SavedLogin({ ...place, tokens, brand, page }).saveTokens({ ...token, scope: "mcp files:write" })
+    expect(await login.wanted()).toBeUndefined()
+  })
+
+  test("that does not exist is needed at once; one that can be refreshed is tried, and other refusals are the server's own", async () => {
+    const login = new SavedLogin({ ...place, tokens: tokensInMemory(), brand })
+    const status = (code: number) => login.refused(new Response(null, { status: code }))
+    await expect(status(401)).rejects.toMatchObject({ code: "auth" })
+    await expect(status(403)).resolves.toBeUndefined()
+    await login.saveTokens({ ...token, refresh_token: "r" })
+    await expect(status(401)).resolves.toBeUndefined()
   })
 
   test("has a state of its own for each attempt", () => {
@@ -87,6 +112,15 @@ describe("the requests of a connection", () => {
       await fetch(url)
     await fetch("http://mcp.example/mcp")
     expect(sent.map(({ headers }) => headers)).toEqual([{ "x-key": "secret", "x-provided": "secret" }, {}, {}, {}])
+  })
+
+  test("that the server refused are looked at by the login, those of other origins are not", async () => {
+    const seen: number[] = []
+    const refused = async ({ status }: Response) => void seen.push(status)
+    const fetch = serverFetch({ ...server, seen: () => {}, refused }, async () => new Response(null, { status: 403 }))
+    await fetch("https://as.example/token")
+    await fetch(server.url)
+    expect(seen).toEqual([403])
   })
 
   test("are sent once more after a 401, with what the provider returns then, and not a third time", async () => {

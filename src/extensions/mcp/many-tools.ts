@@ -1,5 +1,6 @@
 import type { Json } from "../../contract/json.ts"
 import { type Tool, ToolError } from "../../contract/tool.ts"
+import { usesNothing } from "../../lib/access/arguments.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { toolRanking } from "../../lib/text/rank-tools.ts"
 
@@ -45,6 +46,7 @@ function toolSearch(tools: readonly Tool[]): Tool {
       required: ["query"],
       additionalProperties: false,
     },
+    uses: usesNothing,
     effect: "none",
     concurrent: true,
     risk: "low",

@@ -11,7 +11,7 @@ import type { Brand } from "../../contract/brand.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { McpAuth, McpRemote } from "../../contract/mcp.ts"
 import { newNonce } from "../../lib/id.ts"
-import { canonicalJson } from "../../lib/json.ts"
+import { canonicalJson, isJsonObject } from "../../lib/json.ts"
 import { sha256 } from "../../lib/sha256.ts"
 
 /** How a person gets to the login and back. */
@@ -25,7 +25,8 @@ export interface LoginPage {
 
 /** Whose login it is, and at which server. */
 export interface LoginPlace {
-  readonly workspaceId: string
+  /** See `ExtensionRun`. */
+  readonly tenant: string
   readonly name: string
   readonly server: McpRemote
 }
@@ -43,6 +44,8 @@ interface Saved {
   readonly tokens: Readonly<Record<string, StoredOAuthTokens>>
   /** The issuer of the tokens in use. */
   readonly issuer?: string
+  /** Rights that the server asked for when nobody could log in: the next login asks for them. */
+  readonly wanted?: string
 }
 
 /** The login of a person at an MCP server, kept between runs. */
@@ -53,6 +56,8 @@ export class SavedLogin implements OAuthClientProvider {
   readonly #key: string
   #verifier = ""
   #discovered: OAuthDiscoveryState | undefined
+  /** Who issued the refresh tokens that were given out: the tokens of one issuer never go to another. */
+  readonly #issuers = new Map<string, string>()
   /** Identifies the login that is under way. */
   #state = ""
 
@@ -97,8 +102,11 @@ export class SavedLogin implements OAuthClientProvider {
     if (clientId !== undefined) {
       return { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
     }
-    const { clients, issuer } = await this.#read()
-    return clients[context?.issuer ?? issuer ?? ""]
+    const { clients, issuer, wanted } = await this.#read()
+    const client = clients[context?.issuer ?? issuer ?? ""]
+    // It was registered for fewer rights: the client registers itself again.
+    const isTooSmall = client !== undefined && "scope" in client && !hasScopes(client.scope, wanted)
+    return isTooSmall ? undefined : client
   }
 
   async saveClientInformation(
@@ -111,14 +119,62 @@ export class SavedLogin implements OAuthClientProvider {
   }
 
   async tokens(context?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {
-    const { tokens, issuer } = await this.#read()
-    return tokens[context?.issuer ?? issuer ?? ""]
+    const { tokens, issuer: last = "" } = await this.#read()
+    const issuer = context?.issuer ?? last
+    const found = tokens[issuer]
+    if (found?.refresh_token !== undefined) this.#issuers.set(found.refresh_token, issuer)
+    return found
   }
 
   async saveTokens(tokens: StoredOAuthTokens, context?: OAuthClientInformationContext): Promise<void> {
-    const saved = await this.#read()
+    const { wanted, ...saved } = await this.#read()
     const issuer = context?.issuer ?? ""
-    await this.#write({ ...saved, tokens: { ...saved.tokens, [issuer]: tokens }, issuer })
+    // A login has asked for them; a refresh brings the same rights as before.
+    const isOpen = wanted !== undefined && this.#options.page === undefined
+    await this.#write({ ...saved, tokens: { ...saved.tokens, [issuer]: tokens }, issuer, ...(isOpen && { wanted }) })
+  }
+
+  /** The rights that the next login has to ask for, if the server wanted more than there were. */
+  async wanted(): Promise<string | undefined> {
+    return (await this.#read()).wanted
+  }
+
+  /**
+   * Notes which rights the server wants. Throws if only a login can help and nobody is there who could log in: neither the server
+   * nor the one that it names for logins gets further requests.
+   */
+  async refused(response: Response): Promise<void> {
+    const { page, name } = this.#options
+    const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client")
+    const { scope, error } = extractWWWAuthenticateParams(response)
+    const saved = await this.#read()
+    const current = saved.tokens[saved.issuer ?? ""]
+    if (response.status === 403) {
+      if (error !== "insufficient_scope") return
+      const wanted = allScopes(current?.scope, saved.wanted, scope)
+      await this.#write({ ...saved, wanted })
+      if (page === undefined) throw loginNeeded(name, wanted)
+    } else if (page === undefined && current?.refresh_token === undefined) throw loginNeeded(name)
+  }
+
+  /**
+   * Sends a request for new tokens, one at a time over all processes: most servers accept a refresh token once. If another process
+   * has got new ones meanwhile, these are the answer.
+   */
+  refresh(token: string, send: () => Promise<Response>): Promise<Response> {
+    return this.#options.tokens.exclusively(this.#key, async () => {
+      const issuer = this.#issuers.get(token)
+      const current = issuer === undefined ? undefined : (await this.#read()).tokens[issuer]
+      if (current && current.refresh_token !== token) return Response.json(current)
+      const response = await send()
+      if (response.ok && current) {
+        const received: unknown = await response.clone().json()
+        // A server may keep the refresh token and not repeat it.
+        if (isJsonObject(received))
+          await this.saveTokens({ ...current, ...received }, issuer === undefined ? undefined : { issuer })
+      }
+      return response
+    })
   }
 
   async redirectToAuthorization(url: URL): Promise<void> {
@@ -163,15 +219,32 @@ export class SavedLogin implements OAuthClientProvider {
   }
 }
 
-function loginNeeded(name: string): LonghaulError {
-  return new LonghaulError("auth", `The MCP server ${name} needs a login.`, {
-    fix: `Run \`longhaul mcp login ${name}\`.`,
+function loginNeeded(name: string, scopes?: string): LonghaulError {
+  const what = scopes === undefined ? "a login" : "a login with more rights"
+  return new LonghaulError("auth", `The MCP server ${name} needs ${what}.`, {
+    fix: `Run \`longhaul mcp login ${name}\`${scopes === undefined ? "" : `, which asks for: ${scopes}`}.`,
   })
 }
 
-/** The key of a login: another address is another server, and another workspace is another tenant. */
-export function loginKey({ workspaceId, name, server }: LoginPlace): string {
-  return `${name}-${sha256(canonicalJson([workspaceId, name, server.url])).slice(0, 32)}`
+/** Each once. What is no scope by the standard is left out. */
+function allScopes(...given: readonly (string | null | undefined)[]): string {
+  const scopes = given.flatMap((each) => each?.split(" ") ?? [])
+  return [...new Set(scopes)]
+    .filter((scope) => /^[!#-[\]-~]{1,200}$/.test(scope))
+    .slice(0, MOST_SCOPES)
+    .join(" ")
+}
+
+function hasScopes(scopes: unknown, wanted = ""): boolean {
+  const known = typeof scopes === "string" ? scopes.split(" ") : []
+  return wanted.split(" ").every((scope) => scope === "" || known.includes(scope))
+}
+
+const MOST_SCOPES = 100
+
+/** The key of a login: another address is another server, and another workspace or store is another tenant. */
+export function loginKey({ tenant, name, server }: LoginPlace): string {
+  return `${name}-${sha256(canonicalJson([tenant, name, server.url])).slice(0, 32)}`
 }
 
 /** Where the requests to a server get their tokens. Undefined: they need none, or have their own headers. */

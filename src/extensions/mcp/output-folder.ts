@@ -10,7 +10,7 @@ export function withOutputFolder(tool: Tool, definition: Definition, folder: str
     run(args, context) {
       if (!isJsonObject(args) || typeof args.filename !== "string" || args.filename === "")
         return tool.run(args, context)
-      return tool.run({ ...args, filename: `${folder}/${context.runId}/${fileName(args.filename)}` }, context)
+      return tool.run({ ...args, filename: `${folder}/${context.runScope}/${fileName(args.filename)}` }, context)
     },
   }
 }

@@ -2,8 +2,10 @@ import type { Tool as McpTool } from "@modelcontextprotocol/client"
 import type { ExtensionRun } from "../../contract/extension.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { McpServer } from "../../contract/mcp.ts"
-import { canonicalJson, isJsonObject } from "../../lib/json.ts"
+import { canonicalJson, isJsonObject, withTexts } from "../../lib/json.ts"
 import { sha256 } from "../../lib/sha256.ts"
+import { firstWords } from "../../lib/text/before-cut.ts"
+import type { ServerConnection } from "./connection.ts"
 import { definedBy, visible } from "./definitions.ts"
 
 /**
@@ -13,25 +15,40 @@ import { definedBy, visible } from "./definitions.ts"
 export class Pins {
   readonly #folder: ReturnType<ExtensionRun["shared"]["folder"]>
   readonly #prefix: string
+  readonly #server: PinnedServer
 
-  constructor(shared: ExtensionRun["shared"], name: string, server: McpServer) {
+  constructor(shared: ExtensionRun["shared"], server: PinnedServer) {
     this.#folder = shared.folder(".longhaul/mcp/pins")
-    this.#prefix = `${name}-${sha256(identityOf(server)).slice(0, 8)}-`
+    this.#prefix = `${server.name}-${sha256(identityOf(server.server)).slice(0, 8)}-`
+    this.#server = server
   }
 
-  /** The pinned definitions by tool; they are the given ones if there were none. */
-  async pinned(tools: readonly McpTool[]): Promise<PinnedTools> {
-    for (;;) {
-      const version = await this.#newest()
-      if (version > 0) return this.#read(version)
-      if ((await this.#write(1, tools)) === "created") return byName(tools)
-    }
+  /** The tools that differ from the pinned ones. If none are pinned, these are. A renamed tool is new: nobody knows its name. */
+  async changed(tools: readonly McpTool[]): Promise<readonly ChangedTool[]> {
+    const now = this.#definitions(tools)
+    const pinned = await this.#pinned(now)
+    return Object.entries(now).flatMap(([name, definition]): ChangedTool[] => {
+      const before = pinned.get(name)
+      if (before === undefined) return [{ name, difference: "it is new" }]
+      return canonicalJson(before) === canonicalJson(definition)
+        ? []
+        : [{ name, difference: difference(isJsonObject(before) ? before : {}, definition) }]
+    })
   }
 
   /** Accepts the tools as they are now. */
   async accept(tools: readonly McpTool[]): Promise<void> {
+    const now = this.#definitions(tools)
     let version = (await this.#newest()) + 1
-    while ((await this.#write(version, tools)) === "exists") version++
+    while ((await this.#write(version, now)) === "exists") version++
+  }
+
+  async #pinned(now: Definitions): Promise<ReadonlyMap<string, Json>> {
+    for (;;) {
+      const version = await this.#newest()
+      if (version > 0) return this.#read(version)
+      if ((await this.#write(1, now)) === "created") return new Map(Object.entries(now))
+    }
   }
 
   async #newest(): Promise<number> {
@@ -43,16 +60,26 @@ export class Pins {
     return Math.max(0, ...versions)
   }
 
-  async #read(version: number): Promise<PinnedTools> {
+  async #read(version: number): Promise<ReadonlyMap<string, Json>> {
     const bytes = await this.#folder.read(this.#nameOf(version))
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes ?? undefined))
     const tools = isJsonObject(value) && isJsonObject(value.tools) ? value.tools : {}
-    return new Map(Object.entries(tools))
+    // Older versions wrote definitions as the server sent them.
+    return new Map(Object.entries(tools).map(([name, each]) => [name, this.#masked(each)]))
   }
 
-  #write(version: number, tools: readonly McpTool[]): Promise<"created" | "exists"> {
-    const text = JSON.stringify({ tools: Object.fromEntries(byName(tools)) })
-    return this.#folder.create(this.#nameOf(version), new TextEncoder().encode(text))
+  #write(version: number, tools: Definitions): Promise<"created" | "exists"> {
+    return this.#folder.create(this.#nameOf(version), new TextEncoder().encode(JSON.stringify({ tools })))
+  }
+
+  /** A server may repeat what it was given: a file of the workspace must not hold it. */
+  #definitions(tools: readonly McpTool[]): Definitions {
+    return Object.fromEntries(tools.map((tool) => [tool.name, this.#masked(definedBy(tool))]))
+  }
+
+  #masked<Value extends Json>(value: Value): Value {
+    // Safe: only texts change.
+    return withTexts(value, (text) => this.#server.masked(text)) as Value
   }
 
   #nameOf(version: number): string {
@@ -60,28 +87,15 @@ export class Pins {
   }
 }
 
-export type PinnedTools = ReadonlyMap<string, Json>
+/** The part of a connection that is needed here. */
+type PinnedServer = Pick<ServerConnection, "name" | "server" | "masked">
+
+type Definitions = Readonly<Record<string, JsonObject>>
 
 /** One that is new, or differs from what is pinned, with the difference for people. */
 export interface ChangedTool {
   readonly name: string
   readonly difference: string
-}
-
-/** A renamed tool is a new one: nobody has seen it under this name. */
-export function changedTools(pinned: PinnedTools, tools: readonly McpTool[]): readonly ChangedTool[] {
-  return tools.flatMap((tool): ChangedTool[] => {
-    const before = pinned.get(tool.name)
-    const now = definedBy(tool)
-    if (before === undefined) return [{ name: tool.name, difference: "it is new" }]
-    return canonicalJson(before) === canonicalJson(now)
-      ? []
-      : [{ name: tool.name, difference: difference(isJsonObject(before) ? before : {}, now) }]
-  })
-}
-
-function byName(tools: readonly McpTool[]): PinnedTools {
-  return new Map(tools.map((tool) => [tool.name, definedBy(tool)]))
 }
 
 function difference(before: JsonObject, now: JsonObject): string {
@@ -91,7 +105,7 @@ function difference(before: JsonObject, now: JsonObject): string {
 
 function shown(value: Json | undefined): string {
   const text = visible(JSON.stringify(value ?? null))
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
+  return text.length > LONGEST_SHOWN ? `${firstWords(text, LONGEST_SHOWN)}…` : text
 }
 
 /** Another address or command is another server. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts"
 import { type Tool, ToolError } from "../../contract/tool.ts"
+import { usesNothing } from "../../lib/access/arguments.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { fencedData } from "../../lib/text/data-fence.ts"
 import type { Episode, Episodes } from "./episodes.ts"
@@ -24,6 +25,7 @@ export function memorizeTool(items: MemoryItems, options: { allowRules: boolean;
       required: ["text"],
       additionalProperties: false,
     },
+    uses: usesNothing,
     effect: "repeatable",
     concurrent: true,
     risk: "low",
@@ -78,6 +80,7 @@ export function recallTool(items: MemoryItems, episodes: Episodes): Tool {
       required: ["query"],
       additionalProperties: false,
     },
+    uses: usesNothing,
     effect: "none",
     concurrent: true,
     risk: "low",

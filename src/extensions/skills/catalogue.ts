@@ -1,4 +1,5 @@
 import { estimateTokens } from "../../lib/compaction/estimate.ts"
+import { firstWords } from "../../lib/text/before-cut.ts"
 import type { Skill } from "./skill.ts"
 
 /** The list of skills for the system prompt, in at most one hundredth of the window. `isShort`: not everything fits. */
@@ -18,7 +19,7 @@ export function catalogue(
 
 function lineOf({ name, description }: Skill, longest: number): string {
   if (longest === 0) return `- ${name}`
-  const text = description.length > longest ? `${description.slice(0, longest)}…` : description
+  const text = description.length > longest ? `${firstWords(description, longest)}…` : description
   return `- ${name}: ${text}`
 }
 

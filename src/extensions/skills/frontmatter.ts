@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../lib/json.ts"
+import { firstWords } from "../../lib/text/before-cut.ts"
 import { oneLine } from "../../lib/text/data-fence.ts"
 import { LONGEST_DESCRIPTION, LONGEST_SKILL_NAME, type SkillHeader } from "./skill.ts"
 
@@ -122,7 +123,7 @@ function textOf(
   }
   const text = oneLine(String(value))
   if (text.length > longest) complain(`its ${name} is longer than ${longest} characters and was cut`)
-  return text === "" ? undefined : text.slice(0, longest)
+  return firstWords(text, longest) || undefined
 }
 
 function metadataOf(value: unknown, complain: (problem: string) => void): Readonly<Record<string, string>> | undefined {

@@ -1,4 +1,5 @@
 import { type Tool, ToolError } from "../../contract/tool.ts"
+import { usesNothing } from "../../lib/access/arguments.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { isPagePath } from "./given.ts"
 import type { Skill } from "./skill.ts"
@@ -18,6 +19,7 @@ export function skillPage(skills: readonly Skill[]): Tool {
       required: ["skill"],
       additionalProperties: false,
     },
+    uses: usesNothing,
     effect: "none",
     concurrent: true,
     risk: "low",

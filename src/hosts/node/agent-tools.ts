@@ -138,19 +138,21 @@ function guarded(
   const policyOf = policies(policy, nodePolicyHost, names)
   const place = { workspace: root, backend: "tools", sandboxed: sandbox === "required" }
   const riskOf = (name: string) => dispatcher.tool(name)?.risk ?? "high"
-  const decisions = localPolicy(() => policyOf([]), { ...place, riskOf })
+  const usesOf = (name: string) => dispatcher.tool(name)?.uses
+  const decisions = localPolicy(() => policyOf([]), { ...place, riskOf, usesOf })
 
   /** The call as it may run; a text is the reason why it may not. */
   async function admitted(call: DispatchCall, context: ToolContext) {
     if (!isJsonObject(call.args)) return "the arguments are not an object"
     const use = { sessionId: context.runId, toolName: call.name, toolInput: call.args, cwd: context.cwd }
-    const before = await decisions.preTool(use)
+    const { verdict: before, ruled } = await decisions.admit(use)
     if (before.decision !== "allow") return before.reason
     const args = before.args ?? call.args
     const { rules } = await policyOf([])
     const { callId, runId, cwd } = context
-    const asked = { tool: call.name, args, callId, runId, cwd, ...place }
-    const env = await restrictEnvironment(context.env, rules, asked, resolvePath)
+    const uses = usesOf(call.name)
+    const asked = { tool: call.name, args, ...(uses && { uses }), callId, runId, cwd, ...place }
+    const env = await restrictEnvironment(context.env, rules, asked, ruled, resolvePath)
     return { use: { ...use, toolInput: args }, call: { ...call, args }, context: { ...context, env } }
   }
 

@@ -59,13 +59,15 @@ test("a run whose process was killed is shown as lost, an active one is not", as
     stdio: ["ignore", "pipe", "inherit"],
   })
   await once(child.stdout, "data")
-  const alive = await storeRuntime(store).status("killed")
+  const alive = await storeRuntime(store, "default").status("killed")
   expect(alive).toMatchObject({ status: "running" })
   expect(alive).not.toHaveProperty("lost")
   child.kill("SIGKILL")
   await once(child, "exit")
-  expect(await storeRuntime(store).status("killed")).toMatchObject({ status: "running", lost: true })
-  expect(await storeRuntime(store).runs()).toMatchObject([{ runId: "killed", status: "running", lost: true }])
+  expect(await storeRuntime(store, "default").status("killed")).toMatchObject({ status: "running", lost: true })
+  expect(await storeRuntime(store, "default").runs()).toMatchObject([
+    { runId: "killed", status: "running", lost: true },
+  ])
 })
 
 test("a run of another machine is not shown as lost on a shared store", async () => {
@@ -84,7 +86,7 @@ test("a run of another machine is not shown as lost on a shared store", async ()
     owner: { boot: "another", pidns: "pid:[1]", pid: 1, started: 1 },
     first: () => [{ type: "run-start", runId: "far", nodeId: "main", input, tools: [], limits: { turns: 1 } }],
   })
-  expect(await storeRuntime(shared).runs()).toEqual([expect.not.objectContaining({ lost: true })])
+  expect(await storeRuntime(shared, "default").runs()).toEqual([expect.not.objectContaining({ lost: true })])
 })
 
 test("a bucket in LONGHAUL_STORE is not treated as a folder", () => {

@@ -9,9 +9,11 @@ import type { Runtime } from "../../contract/runtime.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { mcpServers } from "../../extensions/mcp/later.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
-import { checkKeys, keys, oneOf } from "../../lib/known-keys.ts"
+import { oneOf } from "../../lib/known-keys.ts"
+import { checkShape, type Shape } from "../../lib/schema/shape.ts"
 import { secretsIn } from "../../policy/redact/names.ts"
-import { configKeys } from "../../runtime/config.ts"
+import { configShape } from "../../runtime/config.ts"
+import type { Permits } from "../../runtime/permits.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { fileTools } from "../../tools/index.ts"
 import { backendHost } from "./backends/environment.ts"
@@ -30,7 +32,7 @@ import { defaultSpillFolder, defaultStoreRoot } from "./store/state-folder.ts"
 
 /** Settings of the runtime for Node: those of the portable one, and locations on disk. */
 export interface NodeRuntimeConfig extends RuntimeConfig {
-  /** Results too long for a transcript go to `{toolArtifactDir}/tool-output/{runId}/`. Default: next to the run. */
+  /** Results too long for a transcript go to `{toolArtifactDir}/tool-output/{runId}/{tenant}/`. Default: next to the run. */
   readonly toolArtifactDir?: string
   /** Sandbox for Bash, if it is among `tools`: `off`, `auto` (if available) or `required`. Default `off`. */
   readonly sandbox?: "off" | "auto" | "required"
@@ -41,7 +43,11 @@ export interface NodeRuntimeConfig extends RuntimeConfig {
  * configuration it needs only a provider's key in the environment.
  */
 export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
-  checkKeys("createRuntime", given, [...configKeys, ...ownKeys])
+  return assembled(given)
+}
+
+function assembled(given: NodeRuntimeConfig, permits?: Permits): Runtime {
+  checkShape<NodeRuntimeConfig>("createRuntime", given, { ...configShape, ...ownShape })
   const { toolArtifactDir, sandbox = "off", ...config } = given
   oneOf("sandbox", sandbox, ["off", "auto", "required"])
   const workspace = resolve(config.workspace ?? ".")
@@ -78,7 +84,9 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
       policy: nodePolicyHost,
       post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,
       artifacts,
-      again: (next) => createRuntime({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }),
+      permits,
+      again: (next, shared) =>
+        assembled({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }, shared),
       // A shell that the caller passed is closed by the caller.
       close: async () => (config.env ? undefined : env.shell?.close()),
     },
@@ -93,7 +101,7 @@ function refuseBucketName(named: string | undefined): void {
   })
 }
 
-const ownKeys = keys<Omit<NodeRuntimeConfig, keyof RuntimeConfig>>()("toolArtifactDir", "sandbox")
+const ownShape: Shape<Omit<NodeRuntimeConfig, keyof RuntimeConfig>> = { toolArtifactDir: "text", sandbox: "text" }
 
 /** A shell is created only with Bash: most runtimes run no command. */
 function environmentOf(

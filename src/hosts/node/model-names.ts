@@ -88,7 +88,8 @@ export function namedModel(name: string, variables: Variables = process.env): Mo
   }
   const apiKey = keyName && variables[keyName]
   const baseUrl = known.baseUrlName && variables[known.baseUrlName]
-  return known.create({ model, ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }) }, keyName)
+  const created = known.create({ model, ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }) }, keyName)
+  return created.endpoint && keyName ? { ...created, endpoint: { ...created.endpoint, keyFrom: keyName } } : created
 }
 
 /** The default model: `LONGHAUL_MODEL`, else that of a provider with a key. */

@@ -1,7 +1,11 @@
 import type { Compaction, ConversationHead, CutResults, Said } from "../../contract/compaction.ts"
 import type { ContentPart } from "../../contract/content.ts"
-import type { Message, ToolResultPart } from "../../contract/message.ts"
+import type { Json } from "../../contract/json.ts"
+import type { AssistantMessage, Message, ToolResultPart } from "../../contract/message.ts"
 import { plainText } from "../content.ts"
+import { isJsonObject } from "../json.ts"
+
+type AssistantPart = AssistantMessage["content"][number]
 
 /**
  * The conversation after a compaction. The backend applies it while it runs, and the journal's fold afterwards: how a text
@@ -11,7 +15,7 @@ export function compacted(
   said: readonly Said[],
   { results, head }: Pick<Compaction, "results" | "head">,
 ): readonly Said[] {
-  const cut = results ? said.map((each) => withCutResults(each, results)) : said
+  const cut = results ? said.map((each, index) => withCuts(each, said.length - index, results)) : said
   if (!head) return cut
   return [...headOf(head), ...cut.slice(Math.max(0, firstKept(cut, head)))]
 }
@@ -31,11 +35,36 @@ function headOf({ through, messages }: ConversationHead): readonly Said[] {
 }
 
 /** Call ids are unique among the turns of a run only, so that messages before its first turn are never cut. */
-function withCutResults(said: Said, cuts: CutResults): Said {
+function withCuts(said: Said, place: number, cuts: CutResults): Said {
   const { turn, message } = said
-  if (turn === 0 || message.role !== "tool") return said
-  if (!message.content.some(({ callId }) => Object.hasOwn(cuts.keep, callId))) return said
-  return { turn, message: { role: "tool", content: message.content.map((part) => cutResult(part, cuts)) } }
+  if (turn === 0) return said
+  const { keep, args = {}, messages = {} } = cuts
+  switch (message.role) {
+    case "tool":
+      if (!message.content.some(({ callId }) => Object.hasOwn(keep, callId))) return said
+      return { turn, message: { role: "tool", content: message.content.map((part) => cutResult(part, cuts)) } }
+    case "assistant":
+      if (!message.content.some((part) => part.type === "tool-call" && Object.hasOwn(args, part.callId))) return said
+      return { turn, message: { role: "assistant", content: message.content.map((part) => cutCall(part, args)) } }
+    case "user": {
+      const text = Object.hasOwn(messages, place) ? cutText(message.content, messages[place] ?? 0, "") : undefined
+      return text === undefined ? said : { turn, message: { role: "user", content: [{ type: "text", text }] } }
+    }
+  }
+}
+
+/** A call whose long texts were shortened: the model made it, and has its result. */
+function cutCall(part: AssistantPart, keep: NonNullable<CutResults["args"]>): AssistantPart {
+  if (part.type !== "tool-call" || !Object.hasOwn(keep, part.callId)) return part
+  return { ...part, args: shortened(part.args, keep[part.callId] ?? 0) }
+}
+
+/** Every text of the value with at most so many of its characters. */
+function shortened(value: Json, characters: number): Json {
+  if (typeof value === "string") return cutText([{ type: "text", text: value }], characters, "") ?? value
+  if (Array.isArray(value)) return value.map((each) => shortened(each, characters))
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shortened(each, characters)]))
 }
 
 /** A result with the given number of characters, or unchanged. */
@@ -53,7 +82,8 @@ function cutText(output: readonly ContentPart[], characters: number, note: strin
   if (text.length <= characters) return isPlain ? undefined : text
   const start = text.slice(0, wholeUntil(text, Math.ceil(characters / 2)))
   const end = text.slice(wholeUntil(text, text.length - Math.floor(characters / 2)))
-  return `${start}\n[… ${text.length - start.length - end.length} characters are left out here. ${note} …]\n${end}`
+  const reason = note === "" ? "" : ` ${note}`
+  return `${start}\n[… ${text.length - start.length - end.length} characters are left out here.${reason} …]\n${end}`
 }
 
 /** The index, or the one before it if it is inside a character. */

@@ -1,13 +1,21 @@
 import type { Credentials } from "../../contract/provider.ts"
+import { isCredential } from "../text/credential.ts"
 
 /** The values in a request that a server could echo and that must stay secret. */
 export function credentialsOf(url: string, headers: Readonly<Record<string, string>>): Credentials {
   const found: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (!publicHeaders.test(name)) addHeader(found, name.toLowerCase(), value)
+    if (isCredential(name, value)) addHeader(found, name.toLowerCase(), value)
   }
   if (URL.canParse(url)) addUrl(found, new URL(url))
   return found
+}
+
+/** The address of a server, without what may be secret. */
+export function publicAddress(url: string): string {
+  if (!URL.canParse(url)) return ""
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
 }
 
 /** Without the scheme: a server may quote the key alone. */
@@ -25,7 +33,7 @@ function addHeader(found: Record<string, string>, name: string, value: string): 
 function addUrl(found: Record<string, string>, { username, password, searchParams }: URL): void {
   if (username) found["url/user"] = decoded(() => decodeURIComponent(username)) || username
   if (password) found["url/password"] = decoded(() => decodeURIComponent(password)) || password
-  for (const [name, value] of searchParams) if (!publicParameters.test(name)) found[`url/${name}`] = value
+  for (const [name, value] of searchParams) if (isCredential(name, value)) found[`url/${name}`] = value
 }
 
 function decoded(decode: () => string): string {
@@ -35,8 +43,3 @@ function decoded(decode: () => string): string {
     return ""
   }
 }
-
-/** Headers whose values are public: masking them would change ordinary text. */
-const publicHeaders =
-  /^(accept|accept-.*|content-.*|cache-control|user-agent|referer|http-referer|origin|x-title|anthropic-(version|beta)|openai-beta|x-stainless-.*)$/i
-const publicParameters = /^(api-version|version|alt|model|region|location|project|format)$/i

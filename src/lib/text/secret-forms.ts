@@ -32,7 +32,7 @@ function spellingsOf(value: string): Spellings {
   const bytes = value.length < SHORTEST_ENCODED ? {} : { ...byteSpellings(value), ...escapeSpellings(value) }
   // JSON, URLs and HTML leave most keys as they are.
   if (/^[\w.-]*$/.test(value)) return { "": value, ...bytes }
-  const plain = { "": value, ...jsonSpellings(value), ...percentSpellings(value) }
+  const plain = { "": value, ...jsonSpellings(value), ...percentSpellings(value), ...shellSpellings(value) }
   return value.length < SHORTEST_ENCODED ? plain : { ...plain, ...bytes, ...htmlSpellings(value) }
 }
 
@@ -57,6 +57,14 @@ function jsonSpellings(value: string): Spellings {
   }
 }
 
+/** As bash prints a word that can be used again, and inside single quotes. */
+function shellSpellings(value: string): Spellings {
+  return {
+    shell: value.replace(/[^A-Za-z0-9%+,./:=@_^-]/g, "\\$&"),
+    "shell-quoted": value.replaceAll("'", "'\\''"),
+  }
+}
+
 function percentSpellings(value: string): Spellings {
   const percent = encodeURIComponent(value.replace(/\p{Surrogate}/gu, "\ufffd"))
   const strict = percent.replace(/[!'()*]/g, percentEscape)
@@ -78,6 +86,9 @@ function percentSpellings(value: string): Spellings {
     "url-path-lower": lower(path),
     "url-quoted": quoted,
     "url-quoted-lower": lower(quoted),
+    "url-twice": percent.replaceAll("%", "%25"),
+    "url-twice-lower": lower(percent).replaceAll("%", "%25"),
+    "url-strict-twice": strict.replaceAll("%", "%25"),
   }
 }
 
@@ -92,6 +103,14 @@ function byteSpellings(value: string): Spellings {
     spellings[`base64-${offset}`] = text
     spellings[`base64url-${offset}`] = text.replaceAll("+", "-").replaceAll("/", "_")
   }
+  for (const [name, separator] of [
+    ["comma", ","],
+    ["comma-space", ", "],
+    ["space", " "],
+  ] as const) {
+    spellings[`decimal-${name}`] = bytes.join(separator)
+  }
+  spellings.reversed = Array.from(value).reverse().join("")
   return spellings
 }
 
@@ -106,6 +125,8 @@ function escapeSpellings(value: string): Spellings {
     "json-all-twice": codes.map((code) => `\\${code}`).join(""),
     "url-all": bytes.join(""),
     "url-all-upper": upper(bytes.join("")),
+    "url-all-twice": bytes.map((byte) => byte.replace("%", "%25")).join(""),
+    "url-all-twice-upper": upper(bytes.map((byte) => byte.replace("%", "%25")).join("")),
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
-import { isSecretName, secretsIn } from "./names.ts"
+import { isSecretName } from "../../lib/text/credential.ts"
+import { secretsIn } from "./names.ts"
 import { createRedactor } from "./redactor.ts"
 
 const redactor = createRedactor({ NAME: "correct-horse-battery" })

@@ -1,16 +1,13 @@
-/** Detected by name: a key, a token, a password. A number of tokens is not a secret. */
-export function isSecretName(name: string): boolean {
-  return /(keys?|token|secrets?|passwords?|passwd|passphrase|credentials?|authorization|cookie)$/i.test(name)
-}
+import { isCredential, isSecretName } from "../../lib/text/credential.ts"
 
 /** The variables whose names say that they are secret, and passwords in addresses. Shorter values are ordinary words. */
 export function secretsIn(variables: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [name, value = ""] of Object.entries(variables)) {
     if (value.trim().length < SHORTEST) continue
-    if (isSecretName(name)) found[name] = value
+    if (isSecretName(name) && isCredential(name, value)) found[name] = value
     const password = /^[a-z][a-z0-9+.-]*:\/\/[^\s/@:]*:([^\s/@]+)@/i.exec(value)?.[1] ?? ""
-    if (password.length >= SHORTEST) found[`${name}/password`] = password
+    if (isCredential("password", password)) found[`${name}/password`] = password
   }
   return found
 }

@@ -17,6 +17,12 @@ function escapedCodes(text: string, isUpper = false): string {
 /** Programs that put a secret into a text. */
 const carriers: readonly [string, (secret: string) => string][] = [
   ["plain text", (secret) => `a ${secret} b`],
+  ["an address in an address", (secret) => `?next=${encodeURIComponent(`/a?key=${encodeURIComponent(secret)}`)}`],
+  ["decimal numbers", (secret) => `[${encoder.encode(secret).join(", ")}]`],
+  ["decimal numbers without spaces", (secret) => `[${encoder.encode(secret).join(",")}]`],
+  ["reverse", (secret) => `a ${Array.from(secret).reverse().join("")} b`],
+  ["a word for a shell", (secret) => `echo ${secret.replace(/[^A-Za-z0-9%+,./:=@_^-]/g, "\\$&")}`],
+  ["single quotes of a shell", (secret) => `echo '${secret.replaceAll("'", "'\\''")}'`],
   ["a JSON body", (secret) => JSON.stringify({ message: `Incorrect key ${secret}.` })],
   ["JSON in JSON", (secret) => JSON.stringify({ body: JSON.stringify({ key: secret }) })],
   ["JSON with escaped slashes", (secret) => JSON.stringify({ key: secret }).replaceAll("/", "\\/")],
@@ -144,6 +150,7 @@ describe("known values", () => {
         streamed += stream.push(carried.slice(from)) + stream.end()
         expect(streamed).toBe(text)
       }),
+      { examples: [["((A((0('", []]] },
     )
   })
 
@@ -362,4 +369,56 @@ describe("opaque data of others", () => {
       }),
     )
   })
+})
+
+describe("a secret in encodings of several lines", () => {
+  const secret = "sk-local-7Qw9ZtR4mX2vLp8N"
+  const { text: masked } = createRedactor({ KEY: secret })
+  const lines = (text: string, width: number) => text.match(new RegExp(`.{1,${width}}`, "g"))?.join("\n") ?? ""
+  const dump = (text: string, row: (offset: string, pairs: readonly string[], shown: string) => string) =>
+    (text.match(/[\s\S]{1,16}/g) ?? [])
+      .map((part, index) => row((index * 16).toString(16).padStart(8, "0"), hex(part).match(/../g) ?? [], part))
+      .join("\n")
+  const forms: readonly [string, (text: string) => string][] = [
+    ["base64 in lines of 76", (text) => lines(base64(text), 76)],
+    ["base64 in lines of 64", (text) => lines(base64(text), 64)],
+    ["indented base64", (text) => lines(base64(text), 76).replaceAll("\n", "\n  ")],
+    ["xxd -p", (text) => lines(hex(text), 60)],
+    [
+      "xxd",
+      (text) =>
+        dump(text, (at, pairs, shown) => `${at}: ${(pairs.join("").match(/.{1,4}/g) ?? []).join(" ")}  ${shown}`),
+    ],
+    [
+      "hexdump -C",
+      (text) =>
+        dump(
+          text,
+          (at, pairs, shown) => `${at}  ${pairs.slice(0, 8).join(" ")}  ${pairs.slice(8).join(" ")}  |${shown}|`,
+        ),
+    ],
+  ]
+
+  test.each(forms)("%s is masked at every offset, and nothing of it is left", (_, encode) => {
+    for (let offset = 0; offset < 90; offset++) {
+      const encoded = encode(`${"x".repeat(offset)}${secret}${"y".repeat(40)}`)
+      const shown = masked(`before\n${encoded}\nafter`)
+      expect(shown, encoded).toContain("{{secret:KEY")
+      const bytes = shown.replace(/\s+/g, "")
+      expect(bytes).not.toContain(hex(secret.slice(0, 8)))
+      expect(shown).not.toContain(secret.slice(4, 16))
+      expect(shown.startsWith("before\n") && shown.endsWith("\nafter")).toBe(true)
+    }
+  })
+
+  test("texts without a secret stay as they are", () => {
+    for (const [, encode] of forms) {
+      const text = encode("nothing to see here, only an ordinary text of some length. ".repeat(5))
+      expect(masked(text)).toBe(text)
+    }
+  })
+})
+
+test("the password of an address without a user is masked", () => {
+  expect(createRedactor({}).text("redis://:hunter2hunter2@cache:6379")).not.toContain("hunter2")
 })

@@ -1,6 +1,8 @@
 import type { Json } from "../../contract/json.ts"
+import { isSecretName } from "../../lib/text/credential.ts"
 import { formsOf, SHORTEST_ENCODED } from "../../lib/text/secret-forms.ts"
-import { isSecretName, MASK, maskNamedIn } from "./names.ts"
+import { hitsIn } from "./line-spellings.ts"
+import { MASK, maskNamedIn } from "./names.ts"
 import { checkSecret, maskable, SHORTEST } from "./secret-values.ts"
 import { OPENING, RedactedStream } from "./stream.ts"
 import { findTokens } from "./token-search.ts"
@@ -45,7 +47,7 @@ export function createRedactor(
 
   function redact(text: string, isEntering: boolean, known?: readonly Hit[], before?: number): string {
     if (text.length < SHORTEST) return text
-    return replaced(text, withTokens(text, known ?? values?.hits(text) ?? none, before), isEntering)
+    return replaced(text, withTokens(text, known ?? (values ? hitsIn(values, text) : none), before), isEntering)
   }
 
   function replaced(text: string, hits: readonly Hit[], isEntering: boolean): string {

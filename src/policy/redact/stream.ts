@@ -45,12 +45,14 @@ export class RedactedStream {
     return this.#release(text, known, inside ? inside.at : end)
   }
 
-  /** Returns the rest. The start of a known value is masked if it is long enough to matter. */
+  /** Returns the rest. The start of a known value is masked if it is long enough to matter and not itself a known value. */
   end(): string {
     const text = this.#held
     const known = this.#values?.hits(text) ?? none
     const at = this.#unfinishedValue(text, known)
-    const begun = text.length - at >= SHORTEST_MASKED ? this.#values?.beginsAt(text, at) : undefined
+    const isComplete = known.some((hit) => hit.at === at && hit.end === text.length)
+    const isLong = text.length - at >= SHORTEST_MASKED
+    const begun = isLong && !isComplete ? this.#values?.beginsAt(text, at) : undefined
     return begun ? this.#release(text, known, at) + begun.reference : this.#release(text, known, text.length)
   }
 

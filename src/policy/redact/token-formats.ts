@@ -67,7 +67,7 @@ export const tokenFormats: readonly TokenFormat[] = [
       unfinished: /[A-Za-z]*(?: [^\s"'`<>(){}[\],;|]*)?$/y,
     },
   ),
-  format("url", "(://[^\\s/@:\"'<>{}]{1,128}:)[^\\s/@\"'<>{}]{1,256}(?=@)", ["://"], { anywhere: true }),
+  format("url", "(://[^\\s/@:\"'<>{}]{0,128}:)[^\\s/@\"'<>{}]{1,256}(?=@)", ["://"], { anywhere: true }),
   // A key without its end is cut: what is there is masked all the same.
   format(
     "private-key",

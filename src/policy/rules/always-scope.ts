@@ -1,16 +1,16 @@
 import type { AlwaysScope, PolicyCall } from "../../contract/policy.ts"
 import type { CommandLine, ReadableLine, ShellCommand } from "../shell/command-line.ts"
 import { compileCommand, wordsOf } from "./command-pattern.ts"
-import { commandIn } from "./tool-shapes.ts"
+import { usesOf } from "./known-tools.ts"
 
 type ReadLine = (line: string) => Promise<CommandLine>
 
 /** The scope that `always` would have: never the bare program. Undefined if no narrow scope can be stated. */
 export async function alwaysScopeOf(call: PolicyCall, readLine: ReadLine): Promise<AlwaysScope | undefined> {
-  const { tool, args } = call
-  const command = tool === "Bash" ? commandIn(args) : undefined
-  if (tool !== "Bash") return { tool }
-  if (command === undefined || command === null) return undefined
+  const { tool, isShell = tool === "Bash" } = call
+  if (!isShell) return { tool }
+  const command = await commandOf(call)
+  if (command === undefined) return undefined
   const line = await readLine(command)
   if (!isPlain(line)) return undefined
   const [first, ...others] = line.commands.map(scopeOf)
@@ -22,11 +22,15 @@ export async function alwaysScopeOf(call: PolicyCall, readLine: ReadLine): Promi
 export async function coversCall(scope: AlwaysScope, call: PolicyCall, readLine: ReadLine): Promise<boolean> {
   if (scope.tool !== call.tool) return false
   if (scope.command === undefined) return true
-  const command = commandIn(call.args)
-  if (command === undefined || command === null) return false
+  const command = await commandOf(call)
+  if (command === undefined) return false
   const line = await readLine(command)
   const pattern = compileCommand(scope.command)
   return isPlain(line) && line.commands.length > 0 && line.commands.every((each) => pattern.permits(wordsOf(each)))
+}
+
+async function commandOf(call: PolicyCall): Promise<string | undefined> {
+  return (await usesOf(call)).exec?.[0]
 }
 
 /** Redirects and variables would be allowed as well. */

@@ -17,7 +17,7 @@ test.each<[string, unknown, string]>([
   ["a rule without a verdict", { rules: [{ reason: "x" }] }, "rules[0] has none of allow, ask and deny"],
   ["a rule with two verdicts", rules({ allow: any, deny: any }), "rules[0] has allow and deny of allow, ask and deny"],
   ["a misspelt verdict", rules({ denny: any, allow: any }), 'rules[0] has an unknown key "denny" Did you mean "deny"?'],
-  ["a matcher without a tool", rules({ deny: { path: "a" } }), "rules[0].deny.tool is missing, not a text"],
+  ["a matcher without a tool", rules({ deny: { agent: "a" } }), "rules[0].deny.tool is missing, not a text"],
   ["a misspelt matcher key", rules({ deny: { tool: "Read", paths: "a" } }), 'Did you mean "path"?'],
   [
     "a misspelt tool",
@@ -101,7 +101,7 @@ test.each<[string, unknown, string]>([
   [
     "a permission that a preset denies",
     { extends: "workspace-write", rules: [{ allow: { tool: "Write", path: "**/.npmrc" } }] },
-    "rules[0] can never decide: rules[2] of the preset",
+    "rules[0] can never decide: rules[3] of the preset",
   ],
   ["an output rule without a pattern", { output: [{ block: { tool: "Read" } }] }, "output[0].block.pattern is missing"],
   ["an unknown tier", { tiers: { Read: "higher" } }, 'tiers["Read"] is "higher"'],

@@ -3,11 +3,11 @@ import type { PolicyDocument, PolicyServiceOptions, PolicyTest } from "../../con
 import { closest } from "../../lib/closest.ts"
 import { isJsonObject, whyNotJson } from "../../lib/json.ts"
 import { keys, kindOf } from "../../lib/known-keys.ts"
-import { compileLinearPattern, PatternError } from "../../lib/linear-pattern.ts"
-import { checkRule } from "./check-rule.ts"
+import { compileLinearPattern } from "../../lib/linear-pattern.ts"
+import { findUnreachable } from "./check/unreachable.ts"
+import { checkRule, checkTool } from "./check-rule.ts"
 import { presets } from "./presets.ts"
 import { Problems } from "./problems.ts"
-import { findUnreachable } from "./unreachable.ts"
 
 export interface CheckOptions {
   /** Names of the host's own tools. */
@@ -32,6 +32,12 @@ export async function checkDocument(
   return value as PolicyDocument
 }
 
+/** The same at once, and for everything but regular expressions, whose engine is loaded on demand. */
+export function checkShape(value: unknown, source: string, options: CheckOptions = {}): void {
+  const { found } = shapeProblems(value, options)
+  if (found.length > 0) throw invalidDocument(source, found)
+}
+
 /** One problem of a document. `place` is empty for the whole document. */
 export interface Problem {
   readonly place: string
@@ -40,18 +46,26 @@ export interface Problem {
 }
 
 export async function problemsIn(value: unknown, options: CheckOptions = {}): Promise<readonly Problem[]> {
+  const problems = shapeProblems(value, options)
+  await problems.checkPatterns()
+  return problems.found
+}
+
+function shapeProblems(value: unknown, options: CheckOptions): Problems {
   const problems = new Problems()
-  if (!problems.checkKeys("", value, documentKeys)) return problems.found
+  if (!problems.checkKeys("", value, documentKeys)) return problems
   const { version, extends: base, default: fallback, unparsed, rules, output, tiers, services, tests } = value
   if (version !== undefined && version !== 1) problems.add("version", "is not 1", "Write version: 1.")
   if (base !== undefined) checkExtends(base, options.mayExtendFiles === true, problems)
   if (fallback !== undefined) problems.checkChoice("default", fallback, verdicts)
   if (unparsed !== undefined) problems.checkChoice("unparsed", unparsed, ["ask", "deny", "sandboxed"])
-  for (const [place, rule] of problems.items("rules", rules)) await checkRule(place, rule, problems, options)
-  for (const [place, rule] of problems.items("output", output)) await checkOutput(place, rule, problems)
+  for (const [place, rule] of problems.items("rules", rules)) checkRule(place, rule, problems, options)
+  for (const [place, rule] of problems.items("output", output)) checkOutput(place, rule, problems, options)
   if (tiers !== undefined && problems.checkObject("tiers", tiers)) {
     for (const [tool, risk] of Object.entries(tiers)) {
-      problems.checkChoice(`tiers[${JSON.stringify(tool)}]`, risk, ["low", "medium", "high"])
+      const place = `tiers[${JSON.stringify(tool)}]`
+      checkTool(place, tool, problems, options)
+      problems.checkChoice(place, risk, ["low", "medium", "high"])
     }
   }
   for (const [place, service] of problems.items("services", services)) checkService(place, service, problems)
@@ -62,7 +76,7 @@ export async function problemsIn(value: unknown, options: CheckOptions = {}): Pr
     const preset = typeof base === "string" && Object.hasOwn(presets, base) ? presets[base] : undefined
     for (const { place, message, fix } of findUnreachable(document, preset)) problems.add(place, message, fix)
   }
-  return problems.found
+  return problems
 }
 
 function invalidDocument(source: string, problems: readonly Problem[]): LonghaulError {
@@ -105,23 +119,14 @@ function checkExtends(base: unknown, mayBeFile: boolean, problems: Problems): vo
   problems.add("extends", `is ${typeof base === "string" ? JSON.stringify(base) : kindOf(base)}, not a preset`, fix)
 }
 
-async function checkOutput(place: string, rule: unknown, problems: Problems): Promise<void> {
+function checkOutput(place: string, rule: unknown, problems: Problems, options: CheckOptions): void {
   if (!problems.checkKeys(place, rule, ["block", "reason"])) return
   if (rule.reason !== undefined) problems.checkText(`${place}.reason`, rule.reason)
   if (!problems.checkKeys(`${place}.block`, rule.block, ["tool", "pattern"])) return
-  problems.texts(`${place}.block.tool`, rule.block.tool)
-  await checkPattern(`${place}.block.pattern`, rule.block.pattern, problems)
-}
-
-/** Regular expressions with lookahead or backreferences are rejected: they could take exponential time. */
-async function checkPattern(place: string, pattern: unknown, problems: Problems): Promise<void> {
-  if (!problems.checkText(place, pattern)) return
-  try {
-    await compileLinearPattern(pattern)
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error
-    problems.add(place, error.message, "Write a regular expression in RE2 syntax.")
+  for (const [at, name] of problems.texts(`${place}.block.tool`, rule.block.tool)) {
+    checkTool(at, name, problems, options)
   }
+  problems.pattern(`${place}.block.pattern`, rule.block.pattern, compileLinearPattern)
 }
 
 function checkService(place: string, service: unknown, problems: Problems): void {

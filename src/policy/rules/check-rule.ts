@@ -1,13 +1,15 @@
 import type { Matcher, PolicyRule } from "../../contract/policy.ts"
+import type { Capability } from "../../contract/tool.ts"
 import { closest } from "../../lib/closest.ts"
 import { whyNotJson } from "../../lib/json.ts"
 import { keys, kindOf } from "../../lib/known-keys.ts"
-import { compileLinearPattern, PatternError } from "../../lib/linear-pattern.ts"
-import { compileTool } from "./glob.ts"
+import { compileLinearPattern } from "../../lib/linear-pattern.ts"
+import { allCapabilities, builtInTools, capabilities } from "./known-tools.ts"
 import { parsePointer } from "./pointer.ts"
 import type { Problems } from "./problems.ts"
-import { builtInTools, hasPart } from "./tool-shapes.ts"
+import { compileTool } from "./tool-names.ts"
 import { compileUrl } from "./url-pattern.ts"
+import { compileValue } from "./value-pattern.ts"
 
 export interface RuleCheckOptions {
   readonly tools?: readonly string[]
@@ -16,12 +18,7 @@ export interface RuleCheckOptions {
 }
 
 /** Adds the problems of one rule. */
-export async function checkRule(
-  place: string,
-  rule: unknown,
-  problems: Problems,
-  options: RuleCheckOptions,
-): Promise<void> {
+export function checkRule(place: string, rule: unknown, problems: Problems, options: RuleCheckOptions): void {
   if (!problems.checkKeys(place, rule, ruleKeys)) return
   const given = verdicts.filter((verdict) => rule[verdict] !== undefined)
   const [verdict] = given
@@ -30,10 +27,13 @@ export async function checkRule(
     problems.add(place, `has ${has} of allow, ask and deny`, "Write exactly one of them.")
     return
   }
-  const tools = await checkMatcher(`${place}.${verdict}`, rule[verdict], problems, options)
+  const tools = checkMatcher(`${place}.${verdict}`, rule[verdict], problems, options)
   if (tools !== undefined) checkToolParts(`${place}.${verdict}`, verdict, rule[verdict], tools, problems)
   const { except, reason, via, set } = rule
-  if (except !== undefined) await checkMatcher(`${place}.except`, except, problems, { ...options, isPartial: true })
+  if (except !== undefined) {
+    checkMatcher(`${place}.except`, except, problems, { ...options, isPartial: true })
+    checkWords(`${place}.except`, { ...objectOf(rule[verdict]), ...objectOf(except) }, problems)
+  }
   if (reason !== undefined) problems.checkText(`${place}.reason`, reason)
   if (via !== undefined) problems.checkChoice(`${place}.via`, via, ["wait", "pause"])
   if (via !== undefined && verdict !== "ask") problems.add(`${place}.via`, "is only for ask", "Omit it.")
@@ -51,6 +51,10 @@ const verdicts = ["allow", "ask", "deny"] as const
 const ruleKeys = keys<PolicyRule>()("allow", "ask", "deny", "except", "reason", "via", "set")
 const matcherKeys = keys<Matcher>()(
   "tool",
+  "read",
+  "write",
+  "exec",
+  "fetch",
   "command",
   "path",
   "url",
@@ -58,31 +62,38 @@ const matcherKeys = keys<Matcher>()(
   "agent",
   "backend",
   "workspace",
+  "subject",
   "sandboxed",
 )
 
 /** Returns the tool patterns; undefined if the matcher is no object. */
-async function checkMatcher(
+function checkMatcher(
   place: string,
   matcher: unknown,
   problems: Problems,
   options: RuleCheckOptions & { readonly isPartial?: boolean },
-): Promise<readonly string[] | undefined> {
+): readonly string[] | undefined {
   if (!problems.checkKeys(place, matcher, matcherKeys)) return undefined
-  const { tool, command, path, url, args, agent, backend, workspace, sandboxed } = matcher
+  const { tool, args, agent, backend, workspace, subject, sandboxed } = matcher
   if (options.isPartial && Object.keys(matcher).length === 0) {
     problems.add(place, "is empty, so the rule would never apply", "Name what is excepted.")
   }
   const patternsOf = (name: string, value: unknown) =>
     value === undefined ? [] : problems.texts(`${place}.${name}`, value)
-  const tools = tool === undefined && options.isPartial ? [] : problems.texts(`${place}.tool`, tool)
+  const standsAlone = options.isPartial || words.some((word) => matcher[word] !== undefined)
+  const tools = tool === undefined && standsAlone ? [] : problems.texts(`${place}.tool`, tool)
   for (const [at, name] of tools) checkTool(at, name, problems, options)
-  patternsOf("command", command)
-  for (const [at, pattern] of patternsOf("path", path)) checkPath(at, pattern, problems, options)
-  for (const [at, pattern] of patternsOf("url", url)) {
-    if (compileUrl(pattern) === undefined) problems.add(at, "is not a URL pattern", urlAdvice)
+  for (const name of ["command", "exec"]) patternsOf(name, matcher[name])
+  for (const name of ["path", "read", "write"]) {
+    for (const [at, pattern] of patternsOf(name, matcher[name])) checkPath(at, pattern, problems, options)
   }
-  for (const [name, value] of Object.entries({ agent, backend, workspace })) patternsOf(name, value)
+  for (const name of ["url", "fetch"]) {
+    for (const [at, pattern] of patternsOf(name, matcher[name])) {
+      if (compileUrl(pattern) === undefined) problems.add(at, "is not a URL pattern", urlAdvice)
+    }
+  }
+  checkWords(place, matcher, problems)
+  for (const [name, value] of Object.entries({ agent, backend, workspace, subject })) patternsOf(name, value)
   if (sandboxed !== undefined && typeof sandboxed !== "boolean") {
     problems.add(`${place}.sandboxed`, `is ${kindOf(sandboxed)}`, "Write true or false.")
   }
@@ -90,21 +101,44 @@ async function checkMatcher(
     if (Object.keys(args).length === 0) problems.add(`${place}.args`, "is empty", "Omit it, or add a JSON pointer.")
     for (const [pointer, pattern] of Object.entries(args)) {
       checkPointer(`${place}.args`, pointer, problems)
-      await checkValuePattern(`${place}.args[${JSON.stringify(pointer)}]`, pattern, problems)
+      // An open quotation or group must not reach beyond the pattern.
+      problems.pattern(`${place}.args[${JSON.stringify(pointer)}]`, pattern, async (source) => {
+        await compileLinearPattern(source)
+        await compileValue(source)
+      })
     }
   }
   return tools.map(([, name]) => name)
 }
 
+/** The keys that say what a rule is about, so that it needs no tool. */
+const words = [...capabilities, "path"] as const
+
+/** Two of these would have to hold for the same path, command or URL. */
+function checkWords(place: string, matcher: Readonly<Record<string, unknown>>, problems: Problems): void {
+  for (const group of [words, ["exec", "command"], ["fetch", "url"]]) {
+    const given = group.filter((word) => matcher[word] !== undefined)
+    if (given.length < 2) continue
+    problems.add(place, `has ${given.join(" and ")}`, "Write a rule for each, and the same word in its exception.")
+    return
+  }
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  // Safe: an object of unknown members.
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}
+
 const urlAdvice = "Write scheme, host and path without a query, for example https://*.example.com/docs/**."
 
-function checkTool(place: string, name: string, problems: Problems, options: RuleCheckOptions): void {
+/** Adds the problem of a name that no tool has. */
+export function checkTool(place: string, name: string, problems: Problems, options: RuleCheckOptions): void {
   if (name.startsWith("mcp:")) {
     if (!name.includes("/")) problems.add(place, `is ${JSON.stringify(name)}, without a tool`, `Write "${name}/*".`)
     return
   }
   const { tools = [] } = options
-  if (name.includes("*") || builtInTools.includes(name) || tools.includes(name)) return
+  if (name.includes("*") || name.startsWith("mcp__") || builtInTools.includes(name) || tools.includes(name)) return
   // "Fetch" is a name that tools of hosts have, and no abbreviation of FetchData.
   const candidates = builtInTools.filter((tool) => tool !== "FetchData")
   const meant = closest(name, [...candidates, ...tools])
@@ -124,11 +158,14 @@ function checkToolParts(
 ): void {
   // Safe: it was checked to be an object.
   const given = matcher as Partial<Matcher>
-  for (const part of ["command", "path", "url"] as const) {
-    if (given[part] === undefined) continue
-    const without = tools.find((tool) => !tool.includes("*") && !hasPart(tool, part))
+  const known = allCapabilities
+  for (const [part, needed] of Object.entries(partsOf)) {
+    // Safe: a key of the matcher.
+    if (given[part as keyof Matcher] === undefined) continue
+    const has = (tool: string) => known.get(tool)?.some((each) => needed.includes(each)) !== false
+    const without = tools.find((tool) => !tool.includes("*") && !has(tool))
     if (without !== undefined) {
-      const having = builtInTools.filter((tool) => hasPart(tool, part)).join(", ")
+      const having = builtInTools.filter(has).join(", ")
       problems.add(
         `${place}.${part}`,
         `does not apply to ${without}`,
@@ -139,15 +176,27 @@ function checkToolParts(
   if (
     verdict === "allow" &&
     given.args?.["/command"] !== undefined &&
-    tools.some((tool) => compileTool(tool)("Bash"))
+    (tools.length === 0 || tools.some((tool) => compileTool(tool)("Bash")))
   ) {
     // The whole line would be compared: one command could let others pass.
-    problems.add(`${place}.args`, "cannot allow commands by /command", "Allow each command by `command`.")
+    problems.add(`${place}.args`, "cannot allow commands by /command", "Allow each command by `exec`.")
   }
-  if (verdict === "allow" && given.path !== undefined && tools.some((tool) => tool === "Bash")) {
-    const fix = "Allow commands by `command`; a command may use other paths than those it names."
-    problems.add(`${place}.path`, "cannot allow commands", fix)
+  const pathWord = (["path", "read", "write"] as const).find((word) => given[word] !== undefined)
+  if (verdict === "allow" && pathWord !== undefined && tools.some((tool) => tool === "Bash")) {
+    const fix = "Allow commands by `exec`; a command may use other paths than those it names."
+    problems.add(`${place}.${pathWord}`, "cannot allow commands", fix)
   }
+}
+
+/** What a tool must be able to do for a key to apply to it. The words of a command may be paths. */
+const partsOf: Readonly<Record<string, readonly Capability[]>> = {
+  read: ["read", "exec"],
+  write: ["write", "exec"],
+  path: ["read", "write", "exec"],
+  exec: ["exec"],
+  command: ["exec"],
+  fetch: ["fetch"],
+  url: ["fetch"],
 }
 
 function checkPath(place: string, pattern: string, problems: Problems, { hasHomeFolder }: RuleCheckOptions): void {
@@ -172,15 +221,3 @@ function checkPointer(place: string, pointer: string, problems: Problems): void 
 }
 
 const pointerAdvice = "Write a path to an argument, for example /to or /options/0."
-
-/** It is compiled as it will be used: an open quotation or group must not reach beyond it. */
-async function checkValuePattern(place: string, pattern: unknown, problems: Problems): Promise<void> {
-  if (!problems.checkText(place, pattern)) return
-  try {
-    await compileLinearPattern(pattern)
-    await compileLinearPattern(`\\A(?:${pattern})\\z`)
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error
-    problems.add(place, error.message, "Write a regular expression in RE2 syntax.")
-  }
-}

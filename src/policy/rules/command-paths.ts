@@ -1,24 +1,30 @@
-import type { Redirect, ShellCommand, Word } from "../shell/command-line.ts"
+import type { ReadableLine, ShellCommand, Word } from "../shell/command-line.ts"
+import { changesPaths, usesOfProgram } from "../shell/programs.ts"
+import type { PathUse } from "./path-pattern.ts"
 
-/** The words of a command that may be paths. `isKnown`: none of them is computed, so there are no others. */
+/** The words of a command that may be paths. */
 interface NamedPaths {
-  readonly named: readonly string[]
-  readonly isKnown: boolean
+  readonly named: readonly { readonly path: string; readonly can: PathUse }[]
+  /** What is done with further paths, which are not known: a word is computed, or leads elsewhere by then. */
+  readonly unknown: readonly PathUse[]
 }
 
 /** For refusals only: most words are not paths, and a program may use others than those that it is given. */
-export function pathsOfCommand(
-  { words: [program, ...args], isOpen }: ShellCommand,
-  redirects: readonly Redirect[],
-  changesFolder: boolean,
-): NamedPaths {
-  const given = [...args, ...redirects.map(({ target }) => target)]
+export function pathsOfCommand(command: ShellCommand, line: ReadableLine): NamedPaths {
+  const [program, ...args] = command.words
+  const can = usesOfProgram(command)
+  const given = args.map((word) => ({ word, can }))
+  for (const { target, access } of line.redirects) given.push({ word: target, can: access })
   // Without a slash the shell searches it elsewhere.
-  if (program?.text.includes("/")) given.push(program)
-  const isCertain = ({ text, isFixed }: Word) => isFixed && (!changesFolder || text.startsWith("/"))
+  if (program?.text.includes("/")) given.push({ word: program, can: undefined })
+  const isMoved = line.commands.some((each) => each !== command && changesPaths(each))
+  const isHere = ({ text, isFixed }: Word) => isFixed && (!line.changesFolder || text.startsWith("/"))
+  const isCertain = (word: Word) => (isHere(word) && !isMoved) || (word.isFixed && isPlainFlag(word.text))
   return {
-    named: given.filter(isCertain).flatMap(({ text }) => partsThatMayBePaths(text)),
-    isKnown: !isOpen && given.every((word) => isCertain(word) || (word.isFixed && isPlainFlag(word.text))),
+    named: given.flatMap(({ word, can }) =>
+      isHere(word) ? partsThatMayBePaths(word.text).map((path) => ({ path, can })) : [],
+    ),
+    unknown: [...(command.isOpen ? [can] : []), ...given.flatMap(({ word, can }) => (isCertain(word) ? [] : [can]))],
   }
 }
 

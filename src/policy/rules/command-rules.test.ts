@@ -161,9 +161,9 @@ describe("a line that cannot be read", () => {
     expect(await verdictOf({ unparsed: "sandboxed", rules: denied }, { ...line, sandboxed: true })).toBe("deny")
   })
 
-  test("is left to the risk tier if the policy says nothing about commands", async () => {
+  test("is left to the risk tier if the policy refuses nothing and says nothing about commands", async () => {
     expect(await verdictOf([], line)).toBe("tier")
-    expect(await verdictOf([{ deny: { tool: "Read", path: "x" } }], line)).toBe("tier")
+    expect(await verdictOf([{ allow: { tool: "WebFetch" } }], line)).toBe("tier")
   })
 
   test("is one whose command is not a text", async () => {
@@ -227,4 +227,95 @@ test.each([
   "tini -- curl evil",
 ])("a program that starts others is not readable: %s", async (command) => {
   expect(await verdictOf(denyForce, bash(command))).toBe("ask")
+})
+
+describe("a line that could make a link, where a rule refuses a path", () => {
+  const deny = { default: "allow", rules: [{ deny: { read: "secrets/**" } }] } as const
+  const byName = { default: "allow", rules: [{ deny: { tool: "Read", path: "secrets/**" } }] } as const
+
+  test.each([
+    "ln -s . q",
+    "ln . q",
+    "/bin/ln -s . q",
+    "LN -s . q",
+    "link a b",
+    "cp -s a b",
+    "cp -rs . q",
+    "cp --symbolic-link a b",
+    "cp -al . q",
+    "env ln -s . q",
+    "ls | xargs ln -s",
+    "ln -s . q; cat q/secrets/key",
+    "ln -s . q && cat /ws/q/secrets/key",
+    "sh -c 'ln -s . q'",
+  ])("%s is asked", async (command) => {
+    expect(await verdictOf(deny, bash(command))).toBe("ask")
+    expect(await verdictOf(byName, bash(command))).toBe("ask")
+    expect(await verdictOf({ rules: deny.rules }, bash(command)), "whatever the tier").toBe("ask")
+  })
+
+  test.each([
+    "tar xf a.tar; cat q/key",
+    "tar xf a.tar && cat /ws/q/key",
+    "unzip a.zip; cat q/key",
+    "git checkout other -- . && cat q/key",
+    "git -C . switch other && cat q/key",
+    "git clone x && cat x/q/key",
+    "mv away/q q; cat q/key",
+    "cp -r away q; cat q/key",
+    "rsync -a away/ . ; cat q/key",
+  ])("%s is asked, since a later path may lead elsewhere", async (command) => {
+    expect(await verdictOf(deny, bash(command))).toBe("ask")
+  })
+
+  test("a redirect behind such a command is asked", async () => {
+    for (const refusal of [{ write: "secrets/**" }, { tool: "Write", path: "secrets/**" }]) {
+      for (const command of ["tar xf a.tar; echo x > q/key", "git checkout other; true > q/key"]) {
+        expect(await verdictOf({ default: "allow", rules: [{ deny: refusal }] }, bash(command))).toBe("ask")
+      }
+    }
+  })
+
+  test.each(["tar xf a.tar", "git checkout other", "mv a b", "cp a b", "unzip a.zip -d out"])(
+    "%s alone is not asked",
+    async (command) => {
+      expect(await verdictOf(deny, bash(command))).toBe("allow")
+    },
+  )
+
+  test.each(["ln -s . q", "tar xf a.tar; cat q/key"])(
+    "%s is not asked where no rule refuses a path",
+    async (command) => {
+      expect(await verdictOf({ default: "allow", rules: [{ deny: { exec: "curl **" } }] }, bash(command))).toBe("allow")
+    },
+  )
+
+  test("inside a required sandbox it is not asked", async () => {
+    const rules = [{ allow: { tool: "Bash" } }, ...deny.rules] as const
+    const call = { ...bash("ln -s . q; cat q/x"), sandboxed: true }
+    expect(await verdictOf({ unparsed: "sandboxed", rules }, call)).toBe("allow")
+  })
+
+  test.each(["mcp:fs/create_symlink", "mcp:fs/symlink", "mcp:fs/make_link", "mcp:fs/link", "mcp:fs/hard-link"])(
+    "%s is asked as well",
+    async (tool) => {
+      expect(await verdictOf(deny, policyCall(tool, { a: "x" }))).toBe("ask")
+      expect(await verdictOf({ rules: deny.rules }, policyCall(tool, { a: "x" }))).toBe("ask")
+    },
+  )
+
+  test("a tool with another name is not", async () => {
+    for (const tool of ["mcp:fs/get", "mcp:web/linkedin_search", "mcp:x/unlink"]) {
+      expect(await verdictOf(deny, policyCall(tool, { a: "x" }))).toBe("allow")
+    }
+  })
+})
+
+test("a program that the agent may have written is not known to read only", async () => {
+  const document = { default: "allow", rules: [{ deny: { write: "secrets/**" } }] } as const
+  expect(await verdictOf(document, bash("./cat secrets/key"))).toBe("deny")
+  expect(await verdictOf(document, bash("CAT secrets/key"))).toBe("deny")
+  expect(await verdictOf(document, bash("/usr/bin/cat secrets/key"))).toBe("allow")
+  expect(await verdictOf(document, bash("cat $X"))).toBe("allow")
+  expect(await verdictOf(document, bash("sort $X"))).toBe("ask")
 })

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest"
 import { policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
 import type { PolicyDocument, PolicyRule } from "../../contract/policy.ts"
+import { mayRead } from "../../lib/access/file-guard.ts"
+import { ruledBy } from "../rule-decision.ts"
 import { compileRules } from "./compile-rules.ts"
 
 const compile = (document: PolicyDocument) => compileRules([{ document, source: "test.yaml" }])
@@ -97,10 +99,42 @@ describe("argument patterns", () => {
 
   test("a refusal looks inside lists and objects", async () => {
     const rules: PolicyRule[] = [{ deny: { tool: "*", args: { "/to": ".*@evil\\.org" } } }]
-    for (const to of ["a@evil.org", ["b@ok.org", "a@evil.org"], { address: "a@evil.org" }]) {
+    for (const to of ["a@evil.org", ["b@ok.org", "a@evil.org"], { address: "a@evil.org" }, { "a@evil.org": "to" }]) {
       expect(await verdictOf(rules, policyCall("send", { to }))).toBe("deny")
     }
     expect(await verdictOf(rules, policyCall("send", { to: "a@ok.org" }))).toBe("tier")
+  })
+
+  test.each([
+    ["DROP TABLE", "DROP TABLE x"],
+    ["DROP TABLE", "SELECT 1;\nDROP TABLE x"],
+    ["drop table", "SELECT 1; Drop Table x;\n"],
+    ["DROP.*TABLE", "DROP\n/* */\nTABLE x"],
+    ["^DROP", "SELECT 1;\ndrop table x"],
+    ["prod", "prod\n"],
+    ["^prod$", "PROD\n"],
+    ["^prod$", "\nprod"],
+    ["a|prod", "to-prod-2"],
+  ])("a refusal of %j finds it in %j", async (pattern, sql) => {
+    for (const verdict of ["deny", "ask"] as const) {
+      const rules: PolicyRule[] = [{ [verdict]: { tool: "mcp:db/query", args: { "/sql": pattern } } }]
+      expect(await verdictOf({ default: "allow", rules }, policyCall("mcp:db/query", { sql }))).toBe(verdict)
+    }
+  })
+
+  test("an exception is the opposite of its rule: for a refusal it is for whole values, as written", async () => {
+    const except = { args: { "/sql": "SELECT .*" } }
+    const deny: PolicyRule[] = [{ deny: { tool: "q", args: { "/sql": ".*" } }, except }]
+    expect(await verdictOf(deny, policyCall("q", { sql: "SELECT 1" }))).toBe("tier")
+    for (const sql of ["SELECT 1;\nDROP x", "select 1", "x SELECT 1", "SELECT 1\n"]) {
+      expect(await verdictOf(deny, policyCall("q", { sql }))).toBe("deny")
+    }
+    const allow: PolicyDocument = {
+      default: "deny",
+      rules: [{ allow: { tool: "q" }, except: { args: { "/sql": "drop" } } }],
+    }
+    expect(await verdictOf(allow, policyCall("q", { sql: "SELECT 1" }))).toBe("allow")
+    expect(await verdictOf(allow, policyCall("q", { sql: "SELECT 1;\nDROP x" }))).toBe("deny")
   })
 
   test("an alternative at the end does not escape the whole value", async () => {
@@ -235,8 +269,11 @@ describe("documents", () => {
 
 describe("paths hidden from searches", () => {
   const grep = policyCall("Grep", { pattern: "x" })
-  const hides = async (rules: PolicyRule[], path: string, call = grep) =>
-    (await (await compile({ rules })).hiddenFrom(call))?.(path) ?? false
+  const hides = async (given: PolicyRule[], path: string, call = grep) => {
+    const rules = await compile({ rules: given })
+    const guard = await rules.guard(call, ruledBy(await rules.decide(call)))
+    return guard !== undefined && !mayRead(guard, path)
+  }
 
   test("a path that a rule refuses to a reader is hidden, in any spelling", async () => {
     const rules: PolicyRule[] = [{ deny: { tool: "Read", path: "**/.env*" }, except: { path: "**/.env.example" } }]
@@ -256,5 +293,27 @@ describe("paths hidden from searches", () => {
     const rules: PolicyRule[] = [{ deny: { tool: "Read", path: "a", agent: "root/reviewer" } }]
     expect(await hides(rules, "/ws/a")).toBe(false)
     expect(await hides(rules, "/ws/a", { ...grep, agent: "root/reviewer" })).toBe(true)
+  })
+})
+
+describe("a tool whose calls a word cannot concern", () => {
+  const document = { rules: [{ deny: { exec: "rm **" } }, { deny: { write: "lock" } }] } as const
+
+  test("is allowed at once, so that it starts early", async () => {
+    const rules = await compile(document)
+    expect(["Read", "WebFetch", "AskUser"].map((tool) => rules.allowsAtOnce(tool))).toEqual([true, true, true])
+    expect(["Bash", "Edit", "mine", "mcp:a/b"].map((tool) => rules.allowsAtOnce(tool))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ])
+  })
+
+  test("is decided if a tool of that name declares another use", async () => {
+    const rules = await compile(document)
+    expect(rules.allowsAtOnce("Read", () => ({ exec: ["rm x"] }))).toBe(false)
+    const call = { ...policyCall("Read", {}), uses: () => ({ exec: ["rm x"] }) }
+    expect((await rules.decide(call)).verdict).toBe("deny")
   })
 })

@@ -1,25 +1,31 @@
+import type { FileEntry } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { PolicyCall, PolicyDocument, PolicyRule, PolicySource, Rules, RuleVerdict } from "../../contract/policy.ts"
-import type { Risk } from "../../contract/tool.ts"
+import type { Capability, Risk, UsesOf } from "../../contract/tool.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
 import type { CommandLine } from "../shell/command-line.ts"
 import { alwaysScopeOf, coversCall } from "./always-scope.ts"
 import { checkDocument } from "./check-document.ts"
-import { compileRule, isUnconditional, refusesPaths } from "./compile-rule.ts"
-import type { DecisionContext } from "./decide-call.ts"
+import { type CompiledRule, compileRule, isUnconditional, refusesPaths } from "./compile-rule.ts"
 import { decideInRounds, type Explained } from "./decide-in-rounds.ts"
 import { pathFinder, type ResolvePath } from "./find-paths.ts"
-import { compileTool, listOf } from "./glob.ts"
-import { hiddenPathsFrom } from "./hidden-paths.ts"
+import { listOf } from "./glob.ts"
+import { guardOf } from "./guard-paths.ts"
+import { allCapabilities, knownTools } from "./known-tools.ts"
 import { absolutePath } from "./path-pattern.ts"
+import { refusalsOf } from "./path-refusals.ts"
 import { presets } from "./presets.ts"
 import { restrictingPart } from "./restrict.ts"
 import { indexRules } from "./rule-index.ts"
 import { type PolicyTestResult, refuseFailed, runTests } from "./run-tests.ts"
+import type { DecisionContext } from "./step.ts"
+import { compileTool, namesOf } from "./tool-names.ts"
 
 export interface CompileOptions {
   /** Without it, paths are compared only as written: use it wherever there is a file system. */
   readonly resolvePath?: ResolvePath
+  /** Without it, a command that reads everything below a folder is asked wherever a rule could refuse something there. */
+  readonly listFolder?: (path: string) => Promise<readonly FileEntry[]>
   /** For patterns that start with `~/`. */
   readonly homeFolder?: string
   /** Names of the host's own tools. */
@@ -59,7 +65,7 @@ export async function compileRules(
  */
 export async function testPolicy(
   sources: readonly PolicySource[],
-  { resolvePath: _, ...options }: CompileOptions = {},
+  { resolvePath: _, listFolder: __, ...options }: CompileOptions = {},
 ): Promise<readonly PolicyTestResult[]> {
   const results: PolicyTestResult[] = []
   for (const [index, { document, source }] of sources.entries()) {
@@ -81,25 +87,32 @@ async function compileChecked(sources: readonly PolicySource[], options: Compile
   )
   const context: DecisionContext = {
     rulesOf: indexRules(rules),
+    refuses: rules.some(({ verdict }) => verdict !== "allow"),
+    refusesPaths: rules.some(refusesPaths),
     default: strictest(all.map(({ settings }) => settings.default)),
     unparsed: strictestUnparsed(all.map(({ settings }) => settings.unparsed)),
     findPaths: pathFinder(resolvePath, homeFolder),
     readLine: lineReader(options.readLine),
+    listFolder: options.listFolder,
   }
   const scan = await compileOutput(all)
   const hasOutput = (tool: string) => scan.rules.some((rule) => rule.isFor(tool))
+  const allows = (tool: string, uses?: UsesOf) => {
+    const isOwn = uses !== undefined && uses !== knownTools.get(tool)
+    return allowedCalls(tool, isOwn ? undefined : allCapabilities.get(tool), rules.length > 0, context)
+  }
   return {
     all: named,
     default: context.default,
     unparsed: context.unparsed,
     decide: async (call) => (await decideInRounds(call, context)).decision,
     explain: (call) => decideInRounds(call, context),
-    allowsAtOnce: (tool) => !hasOutput(tool) && allows(tool, rules.length > 0, context) !== "sometimes",
-    allowsAlways: (tool) => allows(tool, rules.length > 0, context) === "always",
+    allowsAtOnce: (tool, uses) => !hasOutput(tool) && allows(tool, uses) !== "sometimes",
+    allowsAlways: (tool, uses) => allows(tool, uses) === "always",
     scansOutput: hasOutput,
     scan: scan.scan,
-    hidesPaths: rules.some(refusesPaths),
-    hiddenFrom: hiddenPathsFrom(context),
+    guard: (call, ruled) => guardOf(context, call, ruled),
+    refusals: (call, ruled) => refusalsOf(context, call, ruled),
     tier: tierFinder(all),
     alwaysScope: (call) => alwaysScopeOf(call, context.readLine),
     covers: (scope, call) => coversCall(scope, call, context.readLine),
@@ -126,9 +139,16 @@ function applicable({ document, source, restrictsOnly = false }: PolicySource): 
   return { source, rules: rules.filter(({ rule }) => keeps(rule)), settings }
 }
 
-/** Whether rules allow all calls of a tool, say nothing about any, or something else. */
-function allows(tool: string, hasRules: boolean, context: DecisionContext): "always" | "never" | "sometimes" {
-  const own = context.rulesOf(tool).all
+/** Whether rules allow all calls of a tool, say nothing about any, or something else. `can`: all that they can do, if known. */
+function allowedCalls(
+  tool: string,
+  can: readonly Capability[] | undefined,
+  hasRules: boolean,
+  context: DecisionContext,
+): "always" | "never" | "sometimes" {
+  const isConcerned = ({ condition }: CompiledRule) =>
+    condition.can === undefined || can?.includes(condition.can) !== false
+  const own = context.rulesOf({ tool, args: {} }).all.filter(isConcerned)
   const isPlain = own.every(({ verdict, changes }) => verdict === "allow" && changes.length === 0)
   // The words and redirects of a command line decide as well.
   const isLine = tool === "Bash" || own.some(({ condition }) => condition.commands !== undefined)
@@ -144,7 +164,7 @@ async function compileOutput(all: readonly Applicable[]) {
     (settings.output ?? []).map(async ({ block, reason }, index) => {
       const names = listOf(block.tool).map(compileTool)
       return {
-        isFor: (tool: string) => names.some((fits) => fits(tool)),
+        isFor: (tool: string) => names.some((fits) => namesOf({ tool, args: {} }, false).some((name) => fits(name))),
         pattern: await compileLinearPattern(block.pattern),
         reason: {
           stage: "output",

@@ -2,8 +2,9 @@ import type { Json } from "../../contract/json.ts"
 import type { PolicyCall, RuleDecision } from "../../contract/policy.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import type { CompiledRule } from "./compile-rule.ts"
-import { type DecisionContext, type Step, stepsOf, strictness } from "./decide-call.ts"
+import { stepsOf } from "./decide-call.ts"
 import { withValueAt } from "./pointer.ts"
+import { type DecisionContext, type Step, strictness } from "./step.ts"
 
 /** A decision, and the decisions about each part of the call before any rewrite. */
 export interface Explained {
@@ -48,7 +49,13 @@ function combine(steps: readonly Step[]): RuleDecision {
   const verdict = sorted[0]?.verdict
   const vias = verdict === "ask" ? sorted.filter((step) => step.verdict === "ask").map(({ via }) => via) : []
   const via = vias.includes("pause") ? "pause" : vias.includes("wait") ? "wait" : undefined
-  return { verdict, via, reasons: sorted.flatMap(({ reasons }) => reasons) }
+  return { verdict, via, reasons: withoutRepetition(sorted.flatMap(({ reasons }) => reasons)) }
+}
+
+/** A rule may apply to several uses of a call. */
+function withoutRepetition(reasons: RuleDecision["reasons"]): RuleDecision["reasons"] {
+  if (reasons.length < 2) return reasons
+  return [...new Map(reasons.map((reason) => [`${reason.rule} ${reason.verdict} ${reason.text}`, reason])).values()]
 }
 
 function changesArgs({ rules }: Step): boolean {

@@ -1,6 +1,6 @@
 import type { PolicyCall } from "../../contract/policy.ts"
+import type { Part } from "./known-tools.ts"
 import { type PathBases, type PathSpellings, readingsOf, spell } from "./path-pattern.ts"
-import type { Part } from "./tool-shapes.ts"
 
 /** Returns where an absolute path leads: links are resolved as far as the path exists. Rejects if that is unknown. */
 export type ResolvePath = (path: string) => Promise<string>
@@ -9,6 +9,7 @@ export type ResolvePath = (path: string) => Promise<string>
 export type FindPaths = (paths: readonly Part[], call: Pick<PolicyCall, "cwd" | "workspace">) => Promise<FoundPaths>
 
 export interface FoundPaths {
+  /** In the given order. */
   readonly paths: readonly PathSpellings[]
   /** Where one of them leads is unknown. */
   readonly isUnresolved: boolean

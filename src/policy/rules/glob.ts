@@ -8,18 +8,6 @@ export function matchesParts(pattern: readonly string[], parts: readonly string[
   return matches(pattern, parts, "**", matchesPart)
 }
 
-/** The name of a tool. `*` in a server's name stays within it; the name of a server's tool may contain slashes. */
-export function compileTool(pattern: string): (name: string) => boolean {
-  if (pattern === "*" || pattern === "**") return () => true
-  if (!pattern.includes("*")) return (name) => name === pattern
-  const [server = "", tool] = splitOnce(pattern)
-  return (name) => {
-    const [givenServer = "", givenTool] = splitOnce(name)
-    if (tool === undefined || givenTool === undefined) return tool === givenTool && matchesText(server, givenServer)
-    return matchesText(server, givenServer) && matchesText(tool, givenTool)
-  }
-}
-
 /** The path of an agent, or a backend: `*` stays within a part, and `*` alone is every name. */
 export function compileName(pattern: string): (name: string) => boolean {
   if (pattern === "*" || pattern === "**") return () => true
@@ -41,11 +29,6 @@ export function fold(text: string): string {
 
 export function listOf(given: string | readonly string[] | undefined): readonly string[] {
   return given === undefined ? [] : typeof given === "string" ? [given] : given
-}
-
-function splitOnce(name: string): readonly string[] {
-  const at = name.indexOf("/")
-  return at === -1 ? [name] : [name.slice(0, at), name.slice(at + 1)]
 }
 
 type Items = string | readonly string[]

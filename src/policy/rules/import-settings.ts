@@ -5,8 +5,8 @@ import { kindOf } from "../../lib/known-keys.ts"
 import { problemsIn } from "./check-document.ts"
 import { verdictOf } from "./compile-rule.ts"
 import { listOf } from "./glob.ts"
+import { readers, writers } from "./known-tools.ts"
 import { governing } from "./presets.ts"
-import { writers } from "./tool-shapes.ts"
 import { translateRule } from "./translate-rule.ts"
 
 /** A policy made from the settings of Claude Code, and everything that it does not contain. */
@@ -87,10 +87,14 @@ async function withoutInvalid(
     else {
       notes.push({ setting, note: `The rule ${problem.message}.` })
       const verdict = verdictOf(rule)
-      if (verdict !== "allow") lost.push({ setting, tool: listOf(rule[verdict]?.tool) })
+      if (verdict !== "allow") lost.push({ setting, tool: toolsOf(rule[verdict] ?? {}) })
     }
   }
   return valid
+}
+
+function toolsOf({ tool, read, write }: Matcher): readonly string[] {
+  return tool === undefined ? [...(read ? readers : []), ...(write ? writers : [])] : listOf(tool)
 }
 
 /** A permission is left out if a refusal for the same tools is lost: it would allow what was refused. */
@@ -152,22 +156,24 @@ function grouped(rules: readonly PolicyRule[]): readonly PolicyRule[] {
   const groups = new Map<string, PolicyRule>()
   for (const rule of rules) {
     const verdict = verdictOf(rule)
-    const { command, path, url, ...rest } = rule[verdict] ?? { tool: [] }
-    const part = command !== undefined ? "command" : path !== undefined ? "path" : url !== undefined ? "url" : undefined
+    const given: Matcher = rule[verdict] ?? {}
+    const part = patternKeys.find((each) => given[each] !== undefined)
     // Rules without a pattern differ in their tools.
-    const key = canonicalJson([verdict, part ?? "tool", ...(part === undefined ? [] : [listOf(rest.tool)])])
+    const key = canonicalJson([verdict, part ?? "tool", ...(part === undefined ? [] : [listOf(given.tool)])])
     if (rule.except !== undefined) {
       groups.set(canonicalJson([key, groups.size]), rule)
       continue
     }
     const merged = part ?? "tool"
     const before = groups.get(key)?.[verdict]
-    const patterns = [...listOf(before?.[merged]), ...listOf(rule[verdict]?.[merged])]
-    const matcher: Matcher = { ...rest, ...before, [merged]: [...new Set(patterns)] }
+    const patterns = [...listOf(before?.[merged]), ...listOf(given[merged])]
+    const matcher: Matcher = { ...given, ...before, [merged]: [...new Set(patterns)] }
     groups.set(key, { [verdict]: matcher })
   }
   return [...groups.values()]
 }
+
+const patternKeys = ["command", "read", "write", "path", "url"] as const
 
 function notSettings(message: string): LonghaulError {
   return new LonghaulError("config_invalid", message, { fix: "Pass a settings file that has permissions." })

@@ -6,6 +6,12 @@ export interface PathPattern {
   permits(path: PathSpelling): boolean
   /** In any case and Unicode form: one spelling is enough. */
   refuses(path: PathSpelling): boolean
+  /** The name of a path at which refusals begin, without those that are above it. */
+  readonly beginsWithName: (name: string) => boolean
+  /** False: no refusal begins below this folder. */
+  mayRefuseBelow(folder: PathSpelling): boolean
+  /** The fixed folder of an absolute pattern. */
+  readonly absoluteStart: string | undefined
 }
 
 export function isPermitted(patterns: readonly PathPattern[], { spellings, isKnown }: PathSpellings): boolean {
@@ -15,6 +21,9 @@ export function isPermitted(patterns: readonly PathPattern[], { spellings, isKno
 export function isRefused(patterns: readonly PathPattern[], { spellings }: PathSpellings): boolean {
   return spellings.length === 0 || spellings.some((each) => patterns.some((pattern) => pattern.refuses(each)))
 }
+
+/** What a call does with a path. Undefined: unknown. */
+export type PathUse = "read" | "write" | undefined
 
 /** One path of a call: as written and resolved. Without spellings it can be any path. */
 export interface PathSpellings {
@@ -49,13 +58,31 @@ export function compilePath(pattern: string, homeFolder: string | undefined): Pa
   const parts = partsOf(expanded.normalize("NFC"))
   const folded = parts.map(fold)
   const isEverywhere = isAbsolute || parts[0] === "**"
+  const start = folded.slice(0, folded.findLastIndex((part) => part !== "**") + 1)
+  const last = start.at(-1)
+  const fixed = parts.findIndex((part) => part.includes("*"))
   return {
     permits: ({ absolute, inside }) =>
       isAbsolute ? matchesParts(parts, absolute) : inside !== undefined && matchesParts(parts, inside),
     refuses: ({ foldedAbsolute, foldedInside }) =>
       (isEverywhere && matchesParts(folded, foldedAbsolute)) ||
       (!isAbsolute && foldedInside !== undefined && matchesParts(folded, foldedInside)),
+    beginsWithName: (name) => last === undefined || matchesParts([last], [fold(name.normalize("NFC"))]),
+    mayRefuseBelow: ({ foldedAbsolute, foldedInside }) =>
+      (isEverywhere && mayMatchBelow(start, foldedAbsolute)) ||
+      (!isAbsolute && (foldedInside === undefined || mayMatchBelow(start, foldedInside))),
+    absoluteStart: isAbsolute ? `/${parts.slice(0, fixed === -1 ? parts.length : fixed).join("/")}` : undefined,
   }
+}
+
+/** True if the pattern may match a path below the folder. */
+function mayMatchBelow(pattern: readonly string[], folder: readonly string[]): boolean {
+  for (const [index, part] of folder.entries()) {
+    const expected = pattern[index]
+    if (expected === "**") return true
+    if (expected === undefined || !matchesParts([expected], [part])) return false
+  }
+  return pattern.length > folder.length
 }
 
 /** The absolute paths that a text can mean: programs differ in whether they expand `~` and read `file:` addresses. */
@@ -65,8 +92,22 @@ export function readingsOf(written: string, { cwd, homeFolder }: PathBases): rea
     readings.push(absolutePath(homeFolder, `./${written.slice(1)}`))
   // As the parser of addresses reads it, which ignores blanks before it and line breaks inside.
   const url = written.includes(":") && URL.canParse(written) ? new URL(written) : undefined
-  if (url?.protocol === "file:") readings.push(absolutePath("/", decoded(url.pathname)))
-  return readings
+  const file = url?.protocol === "file:" ? decoded(url.pathname) : undefined
+  if (file !== undefined) readings.push(absolutePath("/", file))
+  const inProcess = [written, file, ...readings].map((path) => path && ofProcess(path, cwd))
+  return [...readings, ...inProcess.filter((path) => path !== undefined)]
+}
+
+/** Where `/proc/self/cwd/x` and `/proc/self/root/x` lead for the program that opens them, which is not this one. */
+function ofProcess(written: string, cwd: string): string | undefined {
+  const start = written.replace(/\/(\.?\/)+/g, "/")
+  let inner = start
+  for (;;) {
+    const [, kind, rest = ""] = /^\/proc\/[^/]+\/(?:task\/[^/]+\/)?(cwd|root)(?:\/(.*))?$/s.exec(inner) ?? []
+    if (kind === "cwd") return absolutePath(cwd, `./${rest}`)
+    if (kind === undefined) return inner === start ? undefined : absolutePath("/", inner)
+    inner = `/${rest}`
+  }
 }
 
 /** All spellings of a path: `readings` as written, `real` where they lead. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { linkedFiles, policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
+import type { PolicyRule } from "../../contract/policy.ts"
 
 const denyEnv = { default: "allow", rules: [{ deny: { tool: ["Read", "Write"], path: "**/.env*" } }] } as const
 const allowSource = { default: "deny", rules: [{ allow: { tool: ["Read", "Write"], path: "src/**" } }] } as const
@@ -207,5 +208,35 @@ describe("a path in another spelling", () => {
     for (const pattern of ["src/**/*.{ts,tsx}", "{src,test}/**", "*.[jt]s"]) {
       expect(await verdictOf(allow, policyCall("Glob", { pattern }))).toBe("allow")
     }
+  })
+})
+
+describe("the folders of a process", () => {
+  const rules: PolicyRule[] = [{ deny: { path: "secrets/**" } }, { deny: { read: "/etc/shadow" } }]
+  test.each([
+    ["/proc/self/cwd/secrets/key"],
+    ["/proc/self/cwd/../ws/secrets/key"],
+    ["/proc/self/cwd/docs/../secrets/key"],
+    ["/proc//self/./cwd//secrets/key"],
+    ["/proc/thread-self/cwd/secrets/key"],
+    ["/proc/self/task/12/cwd/secrets/key"],
+    ["/proc/12/cwd/secrets/key"],
+    ["/tmp/../proc/self/cwd/secrets/key"],
+    ["/proc/self/root/ws/secrets/key"],
+    ["/proc/self/root/proc/self/cwd/secrets/key"],
+    [`${"/proc/self/root".repeat(40)}/ws/secrets/key`],
+    ["/proc/self/root/etc/shadow"],
+    ["file:///proc/self/cwd/secrets/key"],
+  ])("%s is a path like others", async (path) => {
+    // As this process would resolve them: from its own folder.
+    const resolvePath = linkedFiles({ "/proc/self/cwd": "/elsewhere", "/proc/12/cwd": "/elsewhere" })
+    expect(await verdictOf(rules, policyCall("Read", { path }), { resolvePath })).toBe("deny")
+    expect(await verdictOf(rules, policyCall("Bash", { command: `cat ${path}` }), { resolvePath })).toBe("deny")
+  })
+
+  test("/proc/self/cwd of a permitted folder is not permitted as written", async () => {
+    const allow = { default: "deny", rules: [{ allow: { read: "docs/**" } }] } as const
+    expect(await verdictOf(allow, policyCall("Read", { path: "/proc/self/cwd/docs/a" }))).toBe("deny")
+    expect(await verdictOf(rules, policyCall("Read", { path: "/proc/self/cwd/docs/a" }))).toBe("tier")
   })
 })

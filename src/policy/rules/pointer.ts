@@ -38,10 +38,12 @@ export function withValueAt(value: Json | undefined, parts: readonly string[], g
   return changed === undefined ? undefined : value.map((item, index) => (index === Number(part) ? changed : item))
 }
 
-/** Every text, number and truth value in a value. */
+/** Every text, number and truth value in a value, and every key. */
 export function leavesOf(value: Json): readonly string[] {
   if (isList(value)) return value.flatMap(leavesOf)
-  return isJsonObject(value) ? Object.values(value).flatMap(leavesOf) : [String(value)]
+  return isJsonObject(value)
+    ? Object.entries(value).flatMap(([key, each]) => [key, ...leavesOf(each)])
+    : [String(value)]
 }
 
 function isList(value: Json | undefined): value is readonly Json[] {

@@ -1,5 +1,5 @@
 import type { PolicyDocument, PolicyPreset } from "../../contract/policy.ts"
-import { readers, writers } from "./tool-shapes.ts"
+import { attachedReaders, readers } from "./known-tools.ts"
 
 /** Returns only what other calls of the same run returned before. */
 const fetchData = "FetchData"
@@ -37,14 +37,15 @@ const workspaceWrite: PolicyDocument = {
   version: 1,
   default: "ask",
   rules: [
-    { allow: { tool: own } },
-    { allow: { tool: [...readers, ...writers], path: "**" } },
+    { allow: { tool: [...own, ...attachedReaders] } },
+    { allow: { read: "**" } },
+    { allow: { write: "**" } },
     {
-      deny: { tool: writers, path: governing },
+      deny: { write: governing },
       reason: "Files that control agents, editors and version control are changed by people.",
     },
     {
-      deny: { tool: [...readers, ...writers], path: ["**/.env", "**/.env.*", "**/.envrc"] },
+      deny: { path: ["**/.env", "**/.env.*", "**/.envrc"] },
       except: { path: ["**/.env.example", "**/.env.sample", "**/.env.template"] },
       reason: "Environment files contain secrets.",
     },
@@ -52,7 +53,11 @@ const workspaceWrite: PolicyDocument = {
 }
 
 export const presets: Readonly<Record<PolicyPreset | (string & {}), PolicyDocument>> = {
-  "read-only": { version: 1, default: "deny", rules: [{ allow: { tool: own } }, { allow: { tool: readers } }] },
+  "read-only": {
+    version: 1,
+    default: "deny",
+    rules: [{ allow: { tool: [...own, ...attachedReaders] } }, { allow: { read: ["**", "/**"] } }],
+  },
   "workspace-write": workspaceWrite,
   autonomous: {
     ...workspaceWrite,

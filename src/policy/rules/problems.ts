@@ -1,9 +1,12 @@
 import { closest } from "../../lib/closest.ts"
 import { kindOf } from "../../lib/known-keys.ts"
+import { PatternError } from "../../lib/linear-pattern.ts"
 
 /** Collects the problems of a document, each with its place. */
 export class Problems {
   readonly found: { readonly place: string; readonly message: string; readonly fix: string }[] = []
+
+  readonly #patterns: { readonly place: string; readonly compile: () => Promise<unknown> }[] = []
 
   add(place: string, message: string, fix: string): void {
     this.found.push({ place, message, fix })
@@ -47,6 +50,23 @@ export class Problems {
       const at = `${place}[${index}]`
       return this.checkText(at, text) ? [[at, text] as const] : []
     })
+  }
+
+  /** A regular expression: `checkPatterns` compiles it as it will be used. */
+  pattern(place: string, value: unknown, compile: (pattern: string) => Promise<unknown>): void {
+    if (this.checkText(place, value)) this.#patterns.push({ place, compile: () => compile(value) })
+  }
+
+  /** Loads the engine, if there is a pattern. One with lookahead or backreferences is rejected: it could take exponential time. */
+  async checkPatterns(): Promise<void> {
+    for (const { place, compile } of this.#patterns) {
+      try {
+        await compile()
+      } catch (error) {
+        if (!(error instanceof PatternError)) throw error
+        this.add(place, error.message, "Write a regular expression in RE2 syntax.")
+      }
+    }
   }
 
   items(place: string, value: unknown): readonly (readonly [place: string, item: unknown])[] {

@@ -1,37 +1,44 @@
 import { type CommandWords, programName } from "./command-pattern.ts"
-import { type CompiledRule, isForTool, refusesPaths } from "./compile-rule.ts"
+import { type CompiledRule, isForTool, refusesUse } from "./compile-rule.ts"
+import { type NamedCall, namesOf } from "./tool-names.ts"
 
 /** The rules that can apply to calls of one tool. */
 export interface ToolRules {
   readonly all: readonly CompiledRule[]
-  /** Those that refuse paths to the tool or to Read. */
+  /** Those that refuse to read paths, to the tool or to Read. */
   readonly hiding: readonly CompiledRule[]
   /** Some rule compares paths. */
   readonly usesPath: boolean
   /** Some rule compares commands. */
   readonly usesCommand: boolean
+  /** Some rule can apply to a command. */
+  readonly concernsCommands: boolean
   /** The rules that can apply to one command: those for its program, and those without a fixed program. */
   forCommand(command: CommandWords): readonly CompiledRule[]
 }
 
-/** Finds the rules of a tool. The result is kept for each tool. */
-export function indexRules(rules: readonly CompiledRule[]): (tool: string) => ToolRules {
+/** Finds the rules for a call. The result is kept for its names. */
+export function indexRules(rules: readonly CompiledRule[]): (call: NamedCall) => ToolRules {
   const known = new Map<string, ToolRules>()
-  return (tool) => {
-    let found = known.get(tool)
+  return (call) => {
+    const key = namesOf(call, false).join("\0")
+    let found = known.get(key)
     if (found === undefined) {
       // A model may make up names.
       if (known.size === mostTools) known.clear()
-      const own = rules.filter((rule) => isForTool(rule, tool))
-      const hiding = rules.filter((rule) => refusesPaths(rule) && (own.includes(rule) || isForTool(rule, "Read")))
+      const own = rules.filter((rule) => isForTool(rule, call))
+      const hiding = rules.filter(
+        (rule) => refusesUse(rule, "read") && (own.includes(rule) || isForTool(rule, reading)),
+      )
       found = toolRules(own, hiding)
-      known.set(tool, found)
+      known.set(key, found)
     }
     return found
   }
 }
 
 const mostTools = 1000
+const reading: NamedCall = { tool: "Read", args: {} }
 
 function toolRules(all: readonly CompiledRule[], hiding: readonly CompiledRule[]): ToolRules {
   const general: CompiledRule[] = []
@@ -56,6 +63,9 @@ function toolRules(all: readonly CompiledRule[], hiding: readonly CompiledRule[]
     hiding,
     usesPath: all.some(({ usesPath }) => usesPath),
     usesCommand: all.some(({ condition }) => condition.commands !== undefined),
+    concernsCommands: all.some(({ verdict, usesPath, condition }) => {
+      return condition.can !== "fetch" && !(verdict === "allow" && usesPath)
+    }),
     forCommand: ({ spellings }) => joined.get(spellings[0]?.words[0]?.text ?? "") ?? general,
   }
 }

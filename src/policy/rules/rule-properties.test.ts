@@ -5,7 +5,7 @@ import type { PolicyRule, RuleVerdict } from "../../contract/policy.ts"
 import { readCommandLine } from "../shell/read-line.ts"
 import { compileCommand, wordsOf } from "./command-pattern.ts"
 import { compileRules } from "./compile-rules.ts"
-import { strictness } from "./decide-call.ts"
+import { strictness } from "./step.ts"
 
 const verdicts = ["allow", "ask", "deny"] as const
 const patterns = [

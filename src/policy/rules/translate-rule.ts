@@ -1,5 +1,5 @@
 import type { Matcher, RuleVerdict } from "../../contract/policy.ts"
-import { readers, writers } from "./tool-shapes.ts"
+import { readers, writers } from "./known-tools.ts"
 
 /** A matcher with the same meaning; or a note why there is none. A note beside a matcher says what is different. */
 export type Translated =
@@ -24,7 +24,9 @@ export function translateRule(text: string, verdict: RuleVerdict): Translated {
   }
   const tool = readerNames.has(name) ? readers : writers
   const path = isPermission ? permittedPaths(content) : refusedPaths(content)
-  return path === undefined ? { note: "Its path cannot be expressed as a pattern.", tool } : { matcher: { tool, path } }
+  if (path === undefined) return { note: "Its path cannot be expressed as a pattern.", tool }
+  if (isPermission) return { matcher: { tool, path } }
+  return { matcher: readerNames.has(name) ? { read: path } : { write: path } }
 }
 
 const unknown = { note: "It names no tool that is known here." }

@@ -26,6 +26,7 @@ export class PolicyClient implements ToolPolicy {
     checkKeys("PolicyClient", options, clientOptionKeys)
     this.#options = options
     this.#base = serviceAddress(options)
+    checkPath(options.directMcpSourceEnforcementPath)
     const { timeoutMs = 10_000, maxToolOutputBytes = 65_536 } = options
     checkNumber("timeoutMs", timeoutMs)
     checkNumber("maxToolOutputBytes", maxToolOutputBytes)
@@ -53,22 +54,22 @@ export class PolicyClient implements ToolPolicy {
     })
   }
 
-  /** Decides a call before it runs. Never rejects: a failure denies, or allows with `opened` in open mode. */
-  async preTool(use: ToolUse): Promise<ServiceVerdict> {
+  /** Decides a call before it runs. Never rejects: a failure denies, or allows with `opened` in open mode; an abort denies. */
+  async preTool(use: ToolUse, signal?: AbortSignal): Promise<ServiceVerdict> {
     if (!this.#enforces(use)) return { decision: "allow" }
     const digest = use.digest ?? digestOf(use)
     return this.#verdict("deny", async () =>
-      callVerdict(await this.#post("api/v1/hooks/pre-tool", this.#call(use, digest)), digest),
+      callVerdict(await this.#post("api/v1/hooks/pre-tool", this.#call(use, digest), signal), digest),
     )
   }
 
-  /** Decides whether an output may be passed on. Never rejects: a failure blocks. */
-  async postTool(use: ToolUse, output: ToolUseOutput): Promise<ServiceVerdict> {
+  /** Decides whether an output may be passed on. Never rejects: a failure or an abort blocks. */
+  async postTool(use: ToolUse, output: ToolUseOutput, signal?: AbortSignal): Promise<ServiceVerdict> {
     if (!this.#enforces(use)) return { decision: "allow" }
     const { toolOutput, stdout, stderr, ...facts } = output
     const texts = cappedFields({ toolOutput, stdout, stderr }, this.#maxBytes)
     const body = { ...this.#call(use, use.digest ?? digestOf(use)), ...facts, ...texts }
-    return this.#verdict("block", async () => outputVerdict(await this.#post("api/v1/hooks/post-tool", body)))
+    return this.#verdict("block", async () => outputVerdict(await this.#post("api/v1/hooks/post-tool", body, signal)))
   }
 
   /** Runs a tool under the policy: before, the tool, after. Throws `BlockedError` if the call or its output is not allowed. */
@@ -89,12 +90,20 @@ export class PolicyClient implements ToolPolicy {
     if (verdict.decision !== "allow") throw blocked(source, verdict)
   }
 
-  /** Sends an event. `strict`: rejects if it was not accepted. */
+  /** Sends an event; its transcript whole, other texts capped. `strict`: rejects if it was not accepted. */
   async send(event: PolicyEvent, { strict = false }: { readonly strict?: boolean } = {}): Promise<void> {
     const { prompt, transcript, error, stdout, stderr, output, ...facts } = event
-    const texts = cappedFields({ prompt, transcript, error, stdout, stderr, output }, this.#maxBytes)
+    const texts = cappedFields({ prompt, error, stdout, stderr, output }, this.#maxBytes)
+    const body = {
+      ...this.#common(event.sessionId),
+      ...facts,
+      ...texts,
+      ...(transcript !== undefined && { transcript }),
+    }
     try {
-      await this.#request("api/v1/hooks/events", { ...this.#common(event.sessionId), ...facts, ...texts })
+      const answer = await this.#request("api/v1/hooks/events", body)
+      // Any web server may answer with 200.
+      if (strict) jsonObjectIn(answer)
     } catch (failure) {
       const message = `The event ${event.event} was lost: ${messageOf(failure)}`
       if (strict) throw new LonghaulError("policy_unavailable", message, { cause: failure })
@@ -132,12 +141,12 @@ export class PolicyClient implements ToolPolicy {
     }
   }
 
-  async #post(path: string, body: JsonObject): Promise<JsonObject> {
-    return jsonObjectIn(await this.#request(path, body))
+  async #post(path: string, body: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
+    return jsonObjectIn(await this.#request(path, body, signal))
   }
 
   /** A token that is refused is replaced once. Nothing else is sent again. */
-  async #request(path: string, body: JsonObject): Promise<string> {
+  async #request(path: string, body: JsonObject, signal?: AbortSignal): Promise<string> {
     const { redact = (value) => value } = this.#options
     const text = JSON.stringify(redact(body))
     const url = new URL(path.replace(/^\//, ""), this.#base)
@@ -148,7 +157,7 @@ export class PolicyClient implements ToolPolicy {
         "content-type": "application/json",
         accept: "application/json",
       }
-      const answer = await exchange(this.#via, url, headers, text)
+      const answer = await exchange(this.#via, url, headers, text, signal)
       if (answer.status >= 200 && answer.status < 300) return answer.text
       const mayRenew = answer.status === 401 && attempt === 0 && this.#tokens.renew(token)
       if (mayRenew) continue
@@ -183,6 +192,18 @@ function serviceAddress({ baseUrl, allowInsecureTransport = false }: PolicyClien
   if (url.protocol === "https:" || (url.protocol === "http:" && allowInsecureTransport)) return url
   throw new LonghaulError("config_invalid", `The policy service must be reached over https, not ${url.protocol}`, {
     fix: "Use an https address, or set allowInsecureTransport for a service on this machine.",
+  })
+}
+
+/** An address would receive the credentials of the service. */
+function checkPath(path: string | undefined): void {
+  if (
+    path === undefined ||
+    (typeof path === "string" && /^\/[\w.~/-]*$/.test(path) && !/\/\/|\/\.\.?(\/|$)/.test(path))
+  )
+    return
+  throw new LonghaulError("config_invalid", "directMcpSourceEnforcementPath of the policy client is not a path.", {
+    fix: "Give a path of the service, for example /api/v1/hooks/direct-mcp-source.",
   })
 }
 

@@ -22,19 +22,29 @@ export interface Exchange {
   readonly timeoutMs: number
 }
 
-/** Sends one request. One deadline covers headers and body; no redirect is followed, since it would carry the key elsewhere. */
+/**
+ * Sends one request. One deadline covers headers and body; no redirect is followed, since it would carry the key elsewhere. A request
+ * that the caller aborts is no silence of the service.
+ */
 export async function exchange(
   { fetch, timeoutMs }: Exchange,
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
+  signal?: AbortSignal,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const deadline = AbortSignal.timeout(timeoutMs)
+  const either = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
+  const noAnswer = (why: string) => {
+    if (signal?.aborted) return new ServiceFailure("answer", "The answer of the policy service was not waited for.")
+    const isLate = deadline.aborted
+    return new ServiceFailure("silence", isLate ? `The policy service did not answer within ${timeoutMs} ms.` : why)
+  }
   let response: Response
   try {
-    response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: deadline })
+    response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: either })
   } catch {
-    throw new ServiceFailure("silence", deadline.aborted ? late(timeoutMs) : "The policy service cannot be reached.")
+    throw noAnswer("The policy service cannot be reached.")
   }
   const { status } = response
   if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
@@ -45,7 +55,7 @@ export async function exchange(
     await response.body?.cancel().catch(() => {})
     throw new ServiceFailure("silence", `The policy service failed with status ${status}.`, status)
   }
-  return { status, text: await bodyOf(response, deadline, timeoutMs) }
+  return { status, text: await bodyOf(response, noAnswer) }
 }
 
 /** Throws for anything that is not a JSON object. */
@@ -60,7 +70,7 @@ export function jsonObjectIn(text: string): JsonObject {
   throw new ServiceFailure("answer", "The policy service sent no JSON object.")
 }
 
-async function bodyOf(response: Response, deadline: AbortSignal, timeoutMs: number): Promise<string> {
+async function bodyOf(response: Response, noAnswer: (why: string) => ServiceFailure): Promise<string> {
   const reader = response.body?.getReader()
   if (reader === undefined) return ""
   const decoder = new TextDecoder("utf-8", { fatal: true })
@@ -80,19 +90,12 @@ async function bodyOf(response: Response, deadline: AbortSignal, timeoutMs: numb
     if (error instanceof TypeError && isDecodingError(error)) {
       throw new ServiceFailure("answer", "The answer of the policy service is not UTF-8.")
     }
-    throw new ServiceFailure(
-      "silence",
-      deadline.aborted ? late(timeoutMs) : "The answer of the policy service was cut.",
-    )
+    throw noAnswer("The answer of the policy service was cut.")
   }
 }
 
 function isDecodingError(error: TypeError & { readonly code?: unknown }): boolean {
   return error.code === "ERR_ENCODING_INVALID_ENCODED_DATA" || /not valid for encoding|decod/i.test(error.message)
-}
-
-function late(timeoutMs: number): string {
-  return `The policy service did not answer within ${timeoutMs} ms.`
 }
 
 /** Verdicts are small: a longer answer is an attack or an error. */

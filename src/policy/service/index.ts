@@ -13,14 +13,14 @@ export type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse, ToolUseOutput } 
 /** A policy service as a stage of the runtime's own decisions. */
 export function serviceOf(client: PolicyClient): PolicyService {
   return {
-    decide: (call) => client.preTool(useOf(call)),
-    scan: (call, output) => client.postTool(useOf(call), outputOf(output)),
+    decide: (call, signal) => client.preTool(useOf(call), signal),
+    scan: (call, output, signal) => client.postTool(useOf(call), outputOf(output), signal),
   }
 }
 
 type BoundCall = PolicyCall & { readonly digest: string }
 
-function useOf({ tool, args, callId, runId, cwd, workspace, backend, agent, digest }: BoundCall): ToolUse {
+function useOf({ tool, args, callId, runId, cwd, workspace, backend, agent, digest, isShell }: BoundCall): ToolUse {
   return {
     sessionId: runId,
     toolName: tool,
@@ -32,6 +32,7 @@ function useOf({ tool, args, callId, runId, cwd, workspace, backend, agent, dige
     backend,
     ...(agent !== undefined && { agent }),
     digest,
+    ...(isShell === true && { toolType: "shell" as const }),
   }
 }
 

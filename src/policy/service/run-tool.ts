@@ -1,9 +1,9 @@
 import { BlockedError } from "../../contract/error.ts"
 import type { ServiceVerdict } from "../../contract/policy.ts"
 import { newNonce } from "../../lib/id.ts"
-import { isJsonObject } from "../../lib/json.ts"
+import { isJsonObject, jsonCopy } from "../../lib/json.ts"
 import { errorText, outputText } from "./output-text.ts"
-import type { RunToolOptions, ToolPolicy, ToolUse } from "./tool-use.ts"
+import type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse } from "./tool-use.ts"
 
 /**
  * Runs a tool under a policy: before, the tool, after. Throws `BlockedError` if the call or its output is not allowed. A verdict
@@ -16,7 +16,7 @@ export async function runTool<Output>(
   const use = await allowedUse(policy, given)
   let output: Output
   try {
-    output = await execute(use.toolInput)
+    output = await execute(jsonCopy(use.toolInput))
   } catch (error) {
     await checkFailure(policy, use, error)
     throw error
@@ -27,10 +27,11 @@ export async function runTool<Output>(
 
 /** The use that may run, with the arguments of the policy. Throws `BlockedError` if the call is not allowed. */
 export async function allowedUse(policy: ToolPolicy, given: ToolUse): Promise<ToolUse> {
-  const asked = { ...given, toolUseId: given.toolUseId ?? newNonce() }
-  const verdict = await verdictOf("deny", () => policy.preTool(asked))
+  // Nobody may change the arguments after they were decided: not the caller, and not the policy.
+  const asked = { ...given, toolInput: jsonCopy(given.toolInput), toolUseId: given.toolUseId ?? newNonce() }
+  const verdict = await verdictOf("deny", () => policy.preTool({ ...asked, toolInput: jsonCopy(asked.toolInput) }))
   if (verdict.decision !== "allow") throw blocked(asked, verdict)
-  return verdict.args ? withoutDigest({ ...asked, toolInput: verdict.args }) : asked
+  return verdict.args ? withoutDigest({ ...asked, toolInput: jsonCopy(verdict.args) }) : asked
 }
 
 /** Throws `BlockedError` if the output may not be passed on. */
@@ -75,7 +76,25 @@ export function blocked({ toolName }: Pick<ToolUse, "toolName">, verdict: Servic
 }
 
 function failureOf({ sessionId, toolName, toolUseId }: ToolUse, error: unknown) {
-  return { sessionId, toolName, ...(toolUseId !== undefined && { toolUseId }), error: messageOf(error) }
+  return { sessionId, toolName, ...(toolUseId !== undefined && { toolUseId }), ...failureTexts(error) }
+}
+
+/** What a failed tool told: programs that fail leave their output in the exception. */
+function failureTexts(error: unknown): Pick<PolicyEvent, "error" | "stdout" | "stderr" | "output"> {
+  // Safe: any object; each member is checked.
+  const { stdout, stderr, output } = (typeof error === "object" && error !== null ? error : {}) as PolicyEventTexts
+  return {
+    error: messageOf(error),
+    ...(stdout !== undefined && { stdout: outputText(stdout) }),
+    ...(stderr !== undefined && { stderr: outputText(stderr) }),
+    ...(output !== undefined && { output: outputText(output) }),
+  }
+}
+
+interface PolicyEventTexts {
+  readonly stdout?: unknown
+  readonly stderr?: unknown
+  readonly output?: unknown
 }
 
 /** Rewritten arguments have another digest than the one that the caller passed. */

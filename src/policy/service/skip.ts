@@ -6,8 +6,8 @@ export interface EnforcedTool {
 }
 
 export interface EnforcementScope {
-  /** The address of the policy service. */
-  readonly baseUrl: string
+  /** The address of the policy service. Absent: no tool runs behind its proxy. */
+  readonly baseUrl?: string
   /** Names of MCP servers that need no enforcement, with the address of each: a name alone never skips. */
   readonly ignoredMcpServers?: Readonly<Record<string, string>>
 }
@@ -16,12 +16,12 @@ export interface EnforcementScope {
  * False for tools that run behind the service's own proxy, which enforces the policy itself, and for ignored servers. Only an
  * address skips enforcement: anyone can choose a name.
  */
-export function shouldEnforceTool({ toolName, toolUrl }: EnforcedTool, scope: EnforcementScope): boolean {
+export function shouldEnforceTool({ toolName, toolUrl }: EnforcedTool, scope: EnforcementScope = {}): boolean {
   const { baseUrl, ignoredMcpServers = {} } = scope
   if (toolUrl === undefined || !URL.canParse(toolUrl, baseUrl)) return true
   const url = new URL(toolUrl, baseUrl)
   if (url.username !== "" || url.password !== "") return true
-  if (url.origin === new URL(baseUrl).origin && isProxyPath(url.pathname)) return false
+  if (baseUrl !== undefined && url.origin === new URL(baseUrl).origin && isProxyPath(url.pathname)) return false
   return !Object.entries(ignoredMcpServers).some(([name, address]) => {
     const isOfServer = toolName.startsWith(`mcp__${name}__`) || toolName.startsWith(`mcp:${name}/`)
     return isOfServer && URL.canParse(address) && new URL(address).href === url.href

@@ -2,6 +2,7 @@ import { checkBuiltin, isAlwaysUnreadable, isSpecialBuiltin } from "./builtins.t
 import { findCommands } from "./find-commands.ts"
 import type { Call, Listing, ReadWord } from "./listing.ts"
 import { reject } from "./unreadable.ts"
+import { isHarmless } from "./variables.ts"
 import { afterOptions, afterWrapper, isWrapper } from "./wrappers.ts"
 import { xargsCommand } from "./xargs-command.ts"
 
@@ -11,7 +12,6 @@ export interface CallTarget {
   readNested(text: string, variables: readonly string[]): void
 }
 
-const HARMLESS = /^(LANG|LC_\w+|TZ|TERM|CI|NO_COLOR|FORCE_COLOR)$/
 const SYSTEM_FOLDER = /^\/(usr\/)?bin\/[^/]+$/
 const SHELLS = new Set(["sh", "bash", "dash"])
 const SCRIPT_BUILTINS = new Set(["eval", "exec", "trap", "command"])
@@ -35,7 +35,7 @@ export function listCall(call: Call, inherited: readonly string[], target: CallT
 
   const inner = (next: Call) => listCall(next, inherited, target)
   const own = () => {
-    const variables = [...inherited, ...call.variables.filter((each) => !HARMLESS.test(each))]
+    const variables = [...inherited, ...call.variables.filter((each) => !isHarmless(each))]
     target.listing.add(call.words, call.isOpen, variables)
   }
 

@@ -95,6 +95,7 @@ async function readAnswer(
   for (let part = await parts.read(); !part.done && !guard.signal.aborted; part = await parts.read()) {
     // The package generates this itself, whatever the provider does.
     if (part.value.type !== "stream-start") guard.received()
+    if (part.value.type !== "stream-start" && part.value.type !== "error") sink.accepted?.()
     reader.push(part.value)
   }
   return reader.finish()

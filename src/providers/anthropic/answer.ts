@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts"
 import type { Answer, StopReason } from "../../contract/provider.ts"
+import type { Usage } from "../../contract/result.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import type { AnswerParts } from "../answer-parts.ts"
 import type { AnswerReader } from "../converse.ts"
@@ -31,13 +32,7 @@ export class AnthropicReader implements AnswerReader {
     return {
       parts: this.#parts.whole(),
       stopReason,
-      usage: {
-        inputTokens: this.#usage.input_tokens ?? null,
-        outputTokens: this.#usage.output_tokens ?? null,
-        cacheReadTokens: this.#usage.cache_read_input_tokens ?? 0,
-        cacheWriteTokens: this.#usage.cache_creation_input_tokens ?? 0,
-        costUsd: null,
-      },
+      usage: this.#reported(),
       model: this.#model,
       ...(this.#parts.requestId !== undefined && { requestId: this.#parts.requestId }),
     }
@@ -132,6 +127,17 @@ export class AnthropicReader implements AnswerReader {
   #addUsage(usage: JsonObject): void {
     // Later reports are totals that replace earlier ones, and omit unchanged values.
     for (const bucket of buckets) this.#usage[bucket] = count(usage[bucket]) ?? this.#usage[bucket] ?? null
+    this.#parts.accept(this.#reported())
+  }
+
+  #reported(): Usage {
+    return {
+      inputTokens: this.#usage.input_tokens ?? null,
+      outputTokens: this.#usage.output_tokens ?? null,
+      cacheReadTokens: this.#usage.cache_read_input_tokens ?? 0,
+      cacheWriteTokens: this.#usage.cache_creation_input_tokens ?? 0,
+      costUsd: null,
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Model } from "../../contract/provider.ts"
-import { credentialsOf } from "../../lib/http/credentials.ts"
+import { credentialsOf, publicAddress } from "../../lib/http/credentials.ts"
 import { WireConversation } from "../converse.ts"
 import { checkProviderOptions } from "../options.ts"
 import { AnthropicReader } from "./answer.ts"
@@ -27,6 +27,7 @@ export function anthropic(options: AnthropicOptions): Model {
     id: options.model,
     enforcesSchema: enforcesSchema(options.model),
     maxOutputTokens: options.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS,
+    endpoint: { url: publicAddress(url) },
     credentials: () => credentialsOf(options.baseUrl ?? url, headers),
     converse: (setup) =>
       new WireConversation(

@@ -124,6 +124,7 @@ export class GoogleReader implements AnswerReader {
   #addUsage(usage: JsonObject): void {
     // Each report is a total that replaces the previous one; zeros are omitted.
     for (const name of counts) this.#usage[name] = count(usage[name]) ?? this.#usage[name] ?? null
+    this.#parts.accept(usageOf(this.#usage))
   }
 }
 

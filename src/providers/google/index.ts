@@ -1,5 +1,5 @@
 import type { Model } from "../../contract/provider.ts"
-import { credentialsOf } from "../../lib/http/credentials.ts"
+import { credentialsOf, publicAddress } from "../../lib/http/credentials.ts"
 import { WireConversation } from "../converse.ts"
 import { checkProviderOptions } from "../options.ts"
 import { GoogleReader } from "./answer.ts"
@@ -29,6 +29,7 @@ export function google(options: GoogleOptions): Model {
     id: options.model,
     enforcesSchema: family.combinesSchemaAndTools,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    endpoint: { url: publicAddress(baseUrl) },
     credentials: () => credentialsOf(baseUrl, headers),
     converse: (setup) =>
       new WireConversation(

@@ -52,7 +52,10 @@ export class ChatReader implements AnswerReader {
     if (event.error !== undefined && event.error !== null) throw streamFailure(event.error, this.#parts.requestId)
     if (this.#model === "" && typeof event.model === "string") this.#model = event.model
     // Usage comes with the last chunks or with each one; the last report is the total.
-    if (isJsonObject(event.usage)) this.#usage = event.usage
+    if (isJsonObject(event.usage)) {
+      this.#usage = event.usage
+      this.#parts.accept(usageOf(this.#usage))
+    }
     const choice = Array.isArray(event.choices) ? event.choices[0] : undefined
     if (!isJsonObject(choice)) return
     if (isJsonObject(choice.delta)) this.#delta(choice.delta)

@@ -1,5 +1,5 @@
 import type { ConversationSetup, Model } from "../../contract/provider.ts"
-import { credentialsOf } from "../../lib/http/credentials.ts"
+import { credentialsOf, publicAddress } from "../../lib/http/credentials.ts"
 import { type Wire, WireConversation } from "../converse.ts"
 import { ChatReader } from "./chat-answer.ts"
 import { chatShape } from "./chat-request.ts"
@@ -22,6 +22,7 @@ export function openai(options: OpenAiOptions): Model {
     // Other servers may accept a schema and ignore it: the model gets it in text as well.
     enforcesSchema: structuredOutput && complete.isOpenAi,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    endpoint: { url: publicAddress(complete.baseUrl) },
     credentials: () => credentialsOf(complete.baseUrl, headers),
     converse: (setup) => new WireConversation(wireOf(complete, headers, setup), options, setup.transport),
   }

@@ -1,4 +1,5 @@
 import { type AgentRequest, type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
+import { usesNothing } from "../../lib/access/arguments.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
 import type { CheckedAgents } from "./settings.ts"
 
@@ -27,6 +28,7 @@ function agentTool({ types, atOnce }: CheckedAgents): Tool {
       `works until it is done. Several calls in one step run side by side, at most ${atOnce} at a time. Use it for parts that ` +
       "are independent of each other, or whose details you do not need. Its answer is data: check what matters.\n" +
       `Agents:\n${list}`,
+    uses: usesNothing,
     effect: "once",
     concurrent: true,
     // Each call of the agent is decided about.
@@ -64,6 +66,7 @@ function sendMessageTool(): Tool {
     description:
       "Sends a text to an agent that you started and that still works, or to the agent that started you. " +
       "It gets the text before its next turn. There is no reply to wait for.",
+    uses: usesNothing,
     effect: "once",
     concurrent: true,
     risk: "low",

@@ -2,7 +2,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
 import { addUsage, totalTokens } from "../../lib/usage.ts"
-import { pathsIn, writers } from "../../policy/rules/tool-shapes.ts"
+import { usesOf } from "../../policy/rules/known-tools.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 
 /** What the agent that started another one gets: a line of facts by the runtime, then the answer, fenced as data. */
@@ -40,8 +40,9 @@ async function factsOf(run: RunProjection): Promise<string> {
 async function changedFiles({ calls }: RunProjection): Promise<readonly string[]> {
   const changed = new Set<string>()
   for (const { name, args, finalArgs = args, outcome } of calls.values()) {
-    if (outcome?.status !== "ok" || !writers.includes(name)) continue
-    for (const path of await pathsIn(name, finalArgs)) if (path !== undefined) changed.add(fenced(path))
+    if (outcome?.status !== "ok") continue
+    const { write = [] } = await usesOf({ tool: name, args: finalArgs })
+    for (const path of write) if (path !== undefined) changed.add(fenced(path))
   }
   return [...changed]
 }

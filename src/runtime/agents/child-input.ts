@@ -1,11 +1,14 @@
 import { LonghaulError } from "../../contract/error.ts"
+import type { JsonSchema } from "../../contract/json.ts"
 import type { Message } from "../../contract/message.ts"
 import type { AgentRequest, Tool } from "../../contract/tool.ts"
 import { canonicalJson } from "../../lib/json.ts"
+import { PatternError } from "../../lib/linear-pattern.ts"
+import { linearSchema } from "../../lib/schema/linear-schema.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
 import { chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, resolveLimits } from "../config.ts"
-import { noExtensions } from "../extensions/settings.ts"
+import { narrowed, noExtensions } from "../extensions/settings.ts"
 import type { CheckedInput } from "../input/input.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -14,12 +17,21 @@ import { agentTools, isAgentTool } from "./agent-tools.ts"
 import type { CheckedAgents, NamedType } from "./settings.ts"
 
 /** What an agent always has in common with the one that started it, also when it is resumed. */
-export function inheritedInput({ input }: OpenRun): Pick<CheckedInput, Inherited> {
-  const { policies, mcpServers, slice, agents } = input
-  return { policies, mcpServers, extensions: noExtensions, ...(slice && { slice }), ...(agents && { agents }) }
+export function inheritedInput({ input }: OpenRun, { tools }: NamedType): Pick<CheckedInput, Inherited> {
+  const { policies, mcpServers, slice, agents, metadata } = input
+  const names = tools?.map((tool) => (typeof tool === "string" ? tool : tool.name))
+  const filter = narrowed(input.extensions.filter, names ? { allowed: names } : {})
+  return {
+    policies,
+    mcpServers,
+    extensions: { ...noExtensions, filter },
+    ...(slice && { slice }),
+    ...(agents && { agents }),
+    ...(metadata && { metadata }),
+  }
 }
 
-type Inherited = "policies" | "mcpServers" | "extensions" | "slice" | "agents"
+type Inherited = "policies" | "mcpServers" | "extensions" | "slice" | "agents" | "metadata"
 
 /** The input of a new agent: its own system and the prompt, no messages of the one that starts it. */
 export async function childInput(
@@ -31,12 +43,12 @@ export async function childInput(
 ): Promise<CheckedInput> {
   const { settings, compaction, ownCompaction, unknownOutcome, cwd, recordedCwd } = run.input
   const messages: readonly Message[] = [{ role: "user", content: [{ type: "text", text: prompt }] }]
-  const form = schema && outputForm({ messages, outputSchema: schema })
+  const form = schema && outputForm({ outputSchema: await modelsSchema(schema) }, config.schemas)
   const target = await targetOf(config, run, type)
   const { instructions } = run.input
   const redactor = config.redactorOf(target.chain, run.input, run.key)
   return {
-    ...inheritedInput(run),
+    ...inheritedInput(run, type),
     ...target,
     messages: redactor.json(messages),
     // It has the tools of the extensions, so it needs their instructions.
@@ -51,6 +63,20 @@ export async function childInput(
     cwd,
     recordedCwd,
     agentType: type.name,
+  }
+}
+
+/** A schema that a model wrote must not block the process that checks answers with it. */
+async function modelsSchema(schema: JsonSchema): Promise<JsonSchema> {
+  const fix = "Ask for a simpler form."
+  try {
+    const { dropped } = await linearSchema(schema)
+    if (dropped.length === 0) return schema
+    const patterns = dropped.map((pattern) => JSON.stringify(pattern)).join(", ")
+    throw new LonghaulError("config_invalid", `These patterns cannot be checked in linear time: ${patterns}.`, { fix })
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    throw new LonghaulError("config_invalid", `The schema ${error.message}.`, { fix, cause: error })
   }
 }
 
@@ -85,7 +111,7 @@ export function definitionDigest(
 }
 
 /** Its own model, or the backend and the model that the agent which starts it uses now, with what is left of its chain. */
-async function targetOf(
+export async function targetOf(
   { targets }: ResolvedConfig,
   { input, target }: OpenRun,
   { model }: NamedType,

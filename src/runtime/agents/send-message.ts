@@ -13,7 +13,7 @@ import type { Family } from "./family.ts"
 export async function sendMessage(
   config: ResolvedConfig,
   run: OpenRun,
-  { parent, place }: Family,
+  { parent, place, tree }: Family,
   to: string,
   text: string,
 ): Promise<void> {
@@ -31,11 +31,20 @@ export async function sendMessage(
   }
   // One in the background that waits for its slot has no journal yet: it finds the message when it begins.
   const found = await inspectRun(config, key)
-  if (found && isOver(found.projection.status)) throw new ToolError("conflict", `Agent ${to} has ended.`)
+  if (found && isOver(found.projection.status)) throw hasEnded(to)
   const from = place.level === 0 ? "Message from the agent that started you" : `Message from ${place.name}`
-  await postMessage(
+  const slot = await postMessage(
     config.store.folder(runPath(key)),
     { type: "steer", text: `${from}: ${clean}` },
     found?.projection.nextInbox,
   )
+  // It may be about to end, so that it would never look for the message.
+  const isTaken = await tree.monitor.deliver(key, slot)
+  const now = isTaken === undefined ? await inspectRun(config, key) : null
+  const isMissed = now && isOver(now.projection.status) && now.projection.nextInbox <= slot
+  if (isTaken === false || isMissed) throw hasEnded(to)
+}
+
+function hasEnded(agentId: string): ToolError {
+  return new ToolError("conflict", `Agent ${agentId} has ended.`)
 }

@@ -21,7 +21,7 @@ import { AGENT } from "./agent-tools.ts"
 import { agentIdOf, isOver, totalsBelow } from "./agents-below.ts"
 import { answerOf } from "./answer.ts"
 import { BackgroundAgents } from "./background.ts"
-import { childInput, childTools, definitionDigest, inheritedInput } from "./child-input.ts"
+import { childInput, childTools, definitionDigest, inheritedInput, targetOf } from "./child-input.ts"
 import { type Family, Slot } from "./family.ts"
 import { linkControls } from "./link-controls.ts"
 import type { AgentPowers, SpawnEnd, SpawnOptions } from "./place.ts"
@@ -273,23 +273,18 @@ class Spawner {
     const abandoned = (shard: number) => watch.abandon(key, shard)
     if (row.found === null) {
       const input = await childInput(this.#config, this.#run, type, tools, request)
-      return { ...newRun(this.#config, key, input, row.top === -1 ? undefined : row.top), abandoned }
+      return { ...(await newRun(this.#config, key, input, row.top === -1 ? undefined : row.top)), abandoned }
     }
     const { found } = row
     const { runId, nodeId } = key
-    const model = typeof type.model === "object" ? { model: type.model } : {}
+    const { chain: targets } = await targetOf(this.#config, this.#run, type)
     const resume = (given: Partial<ResumeInput>) =>
-      resumption(
-        this.#config,
-        key,
-        { runId, nodeId, takeover: true, ...model, ...given },
-        () => watch.look(key, found),
-        {
-          found,
-          tools,
-          inherited: { ...inheritedInput(this.#run), agentType: type.name },
-        },
-      )
+      resumption(this.#config, key, { runId, nodeId, takeover: true, ...given }, () => watch.look(key, found), {
+        found,
+        targets,
+        tools,
+        inherited: { ...inheritedInput(this.#run, type), agentType: type.name },
+      })
     const decided = handedDown(decisionFor(this.#run, job.callId, found.projection))
     try {
       return { ...(await resume(decided)), abandoned }

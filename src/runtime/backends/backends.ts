@@ -1,6 +1,8 @@
 import type { Backend } from "../../contract/backend.ts"
 import type { BackendEnv } from "../../contract/backend-env.ts"
+import type { Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
+import { Aborter, delay } from "../../lib/abort.ts"
 import { kindOf, shown } from "../../lib/known-keys.ts"
 
 /** The backends that a host has by name. */
@@ -24,9 +26,9 @@ export class Backends {
     this.#host = host
   }
 
-  /** In order of preference: the given ones, those of the host, the native one. */
+  /** In order of preference: the given ones, the native one, those of the host. */
   get names(): readonly string[] {
-    return [...new Set([...this.#given.map(({ name }) => name), ...(this.#host?.names ?? []), this.#native.name])]
+    return [...new Set([...this.#given.map(({ name }) => name), this.#native.name, ...(this.#host?.names ?? [])])]
   }
 
   /** The one that runs without any program. */
@@ -59,8 +61,11 @@ export class Backends {
 
   async #probeAll(env: BackendEnv): Promise<readonly Backend[]> {
     const all = await Promise.all(this.names.map((name) => this.find(name)))
-    const probes = await Promise.all(all.map((backend) => backend.probe(env)))
-    return all.filter((_, index) => probes[index]?.found === true && probes[index].login !== "no")
+    const bounded = { ...env, deadlines: { ...env.deadlines, openMs: PROBE_MS, replyMs: PROBE_MS } }
+    const probes = await Promise.all(all.map((backend) => probed(backend, bounded)))
+    const isUsable = (probe: Probe | undefined) =>
+      probe?.found === true && probe.failure === undefined && probe.login !== "no"
+    return all.filter((_, index) => isUsable(probes[index]))
   }
 
   /** Throws `config_invalid` for a name that `find` would reject. */
@@ -74,6 +79,18 @@ export class Backends {
     })
   }
 }
+
+/** Undefined: there was no answer in time. Programs may hang. */
+async function probed(backend: Backend, env: BackendEnv): Promise<Probe | undefined> {
+  const answered = new Aborter()
+  try {
+    return await Promise.race([backend.probe(env), delay(PROBE_MS, answered.signal).then(() => undefined)])
+  } finally {
+    answered.abort()
+  }
+}
+
+const PROBE_MS = 3000
 
 /** Throws for a value that is not a backend, which JavaScript callers can pass without a compiler error. */
 function checked(backend: Backend): Backend {

@@ -1,6 +1,6 @@
 import type { Files } from "../../contract/env.ts"
 import type { RunProjection } from "../../journal/projection.ts"
-import { pathsIn, readers, writers } from "../../policy/rules/tool-shapes.ts"
+import { usesOf } from "../../policy/rules/known-tools.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
 
@@ -22,7 +22,8 @@ export async function digestFiles(config: ResolvedConfig, { projection, input }:
  */
 export async function handoverProblem(config: ResolvedConfig, run: OpenRun): Promise<string | undefined> {
   const { projection, target } = run
-  const { chosen, checkpoint, handedOver } = projection
+  const { checkpoint, handedOver } = projection
+  const { chosen } = projection.route
   if (chosen === undefined || chosen.backend === target.backend.name || handedOver) return undefined
   const { files } = config.env
   if (files === undefined || checkpoint === undefined) return undefined
@@ -38,8 +39,8 @@ export async function handoverProblem(config: ResolvedConfig, run: OpenRun): Pro
 async function namedPaths({ calls }: RunProjection): Promise<readonly string[]> {
   const named = new Set<string>()
   for (const { name, args, finalArgs = args } of [...calls.values()].reverse()) {
-    if (!readers.includes(name) && !writers.includes(name)) continue
-    for (const path of await pathsIn(name, finalArgs)) if (path !== undefined) named.add(path)
+    const { read = [], write = [] } = await usesOf({ tool: name, args: finalArgs })
+    for (const path of [...read, ...write]) if (path !== undefined) named.add(path)
     if (named.size >= MOST_FILES) break
   }
   return [...named].slice(0, MOST_FILES)

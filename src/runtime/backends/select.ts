@@ -2,6 +2,11 @@ import type { Backend } from "../../contract/backend.ts"
 import type { Capabilities, Feature } from "../../contract/capabilities.ts"
 import type { Selection } from "../../contract/run.ts"
 
+export const allFeatures: readonly Feature[] = [
+  ...(["streaming", "tools", "parallel_tools", "vision", "audio", "code_execution", "file_access"] as const),
+  ...(["web_access", "interrupt", "structured_output", "mcp"] as const),
+]
+
 /** True if a backend has a feature. False for an unknown name. */
 export function supports({ features }: Capabilities, feature: string): boolean {
   return features.some((each) => each === feature)
@@ -11,6 +16,18 @@ export function supports({ features }: Capabilities, feature: string): boolean {
 export function meetsRequirements(capabilities: Capabilities, features: readonly string[]): boolean {
   return features.every((feature) => supports(capabilities, feature))
 }
+
+/** The features of a backend in a run: its own, and those that the run's tools and MCP servers give to any backend. */
+export function featuresIn(
+  { features }: Capabilities,
+  tools: readonly { readonly name: string }[],
+  hasServers: boolean,
+): readonly Feature[] {
+  const given = tools.flatMap(({ name }) => [...matching(toolWords, name), ...(name === "Bash" ? [CODE] : [])])
+  return [...new Set([...features, ...given, ...(hasServers ? (["mcp"] as const) : [])])]
+}
+
+const CODE: Feature = "code_execution"
 
 /** What the work needs: stated by the caller, and read from the names of the tools and from the task. */
 export function requirementsOf(
@@ -55,9 +72,14 @@ export function selectBackend(
   requires: readonly Feature[],
   { strategy = "capability_match", preferred }: Selection,
   latencies: Latencies = new Map(),
+  featuresOf: (capabilities: Capabilities) => readonly Feature[] = ({ features }) => features,
 ): Choice {
   const needs = requires.length === 0 ? "No feature is required." : `Required: ${requires.join(", ")}.`
-  const capable = candidates.filter(({ capabilities }) => meetsRequirements(capabilities, requires))
+  const has = (capabilities: Capabilities) => {
+    const features = featuresOf(capabilities)
+    return requires.every((feature) => features.includes(feature))
+  }
+  const capable = candidates.filter(({ capabilities }) => has(capabilities))
   const [first, ...others] = capable
   if (first === undefined) return { backend: fallback, reasons: [needs, "No backend has all of it."] }
   const liked = capable.find(({ name }) => name === preferred)

@@ -5,8 +5,11 @@ import type { Target } from "../../contract/event.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { ChainEntry, ResumeInput, RunInput } from "../../contract/run.ts"
 import type { RunProjection } from "../../journal/projection.ts"
+import { checkShape, type Shape } from "../../lib/schema/shape.ts"
+import { checkFeatures } from "../input/backend-settings.ts"
 import { list } from "../input/shapes.ts"
 import { parsedReference } from "./model-reference.ts"
+import { nameOf, recalledModel, recordedModel } from "./named-models.ts"
 
 /** A backend with its model, as one entry of a run's chain. */
 export interface RunTarget {
@@ -17,6 +20,8 @@ export interface RunTarget {
   readonly modelName?: string
   readonly requires: readonly Feature[]
   readonly reasons: readonly string[]
+  /** The runtime chose it, not the caller: a missing login is then no reason to stop. */
+  readonly isChosen?: true
 }
 
 /** A chain has at least one entry. */
@@ -68,6 +73,7 @@ interface Wanted {
 /** A backend that needs a model gets the given one, else the runtime's. Others choose their own if none is given. */
 async function targetOf(source: TargetSource, { backend: named, model: given, requires = [], reasons }: Wanted) {
   const backend = await source.findBackend(named)
+  checkFeatures("requires", requires)
   const base = { backend, requires, reasons }
   if (backend.capabilities.models === "own") {
     const model = given ?? (named === source.backend ? source.model : undefined)
@@ -78,64 +84,87 @@ async function targetOf(source: TargetSource, { backend: named, model: given, re
   return model === undefined ? base : withModel(base, source.resolveModel(model))
 }
 
-/** The chain of a resumed run, and the entry that continues it: the one that it used last, or another backend by wish. */
+/**
+ * The chain of a resumed run, and the entry that continues it: the one that it used last, or another backend by wish. Its entries are
+ * the runtime's own, or `own`, by place and name; others are what their names mean here.
+ */
 export async function recalledChain(
   source: TargetSource,
-  { input, chosen, error }: Pick<RunProjection, "input" | "chosen" | "error">,
+  { input, route: { chosen }, error }: Pick<RunProjection, "input" | "route" | "error">,
   given: Pick<ResumeInput, "backend" | "model">,
+  own: readonly RunTarget[] = [],
 ): Promise<{ readonly chain: Chain; readonly entry: number }> {
   if (given.backend !== undefined) {
     const wish = { backend: given.backend, model: given.model, reasons: ["The run is resumed on it."] }
     return { chain: [await targetOf(source, wish)], entry: 0 }
   }
+  const configured = source.chain ? await chainOf(source, { chain: source.chain }) : []
   if (input?.chain && given.model === undefined) {
     const entry = error?.code === "providers_exhausted" ? 0 : (chosen?.entry ?? 0)
-    return { chain: await chainOf(source, { chain: input.chain }), entry }
+    const [first, ...others] = await Promise.all(
+      input.chain.map((recorded, place) =>
+        recalledTarget(source, recorded, [...configured.slice(place, place + 1), ...configured, ...own], [IN_CHAIN]),
+      ),
+    )
+    if (first) return { chain: [first, ...others], entry }
   }
-  const backend = await source.findBackend(chosen?.backend ?? input?.backend)
-  const base = { backend, requires: [], reasons: ["It is the run's backend."] }
-  const began = chosen?.model ?? input?.model
-  if (backend.capabilities.models === "own") {
-    const model = typeof given.model === "object" ? given.model.id : (given.model ?? began)
-    return { chain: [model === undefined ? base : { ...base, modelName: model }], entry: 0 }
+  const { model, endpoint } = (chosen?.model === undefined ? input : chosen) ?? {}
+  const recorded = { backend: chosen?.backend ?? input?.backend, model, endpoint }
+  const reasons = ["It is the run's backend."]
+  if (given.model !== undefined) {
+    const wish = { backend: recorded.backend, model: given.model, reasons }
+    return { chain: [await targetOf(source, wish)], entry: 0 }
   }
-  const model = recalledModel(source, began, given.model)
-  return { chain: [model ? withModel(base, model) : base], entry: 0 }
+  return { chain: [await recalledTarget(source, recorded, [...own, ...configured], reasons)], entry: 0 }
 }
 
-/** The given model, else the model that the run started with, else the runtime's model. */
-function recalledModel(
-  { model: configured, defaultModel, resolveModel }: TargetSource,
-  began: string | undefined,
-  given: Model | string | undefined,
-): Model | undefined {
-  if (given !== undefined) return resolveModel(given)
-  const own = typeof configured === "object" ? configured : undefined
-  if (began === undefined || (own && `${own.provider}:${own.id}` === began)) {
-    const named = configured ?? defaultModel
-    return named === undefined ? undefined : resolveModel(named)
-  }
-  try {
-    return resolveModel(began)
-  } catch (error) {
-    if (own) return own
-    throw error
-  }
+/** An entry of a run's chain, as it is recorded. */
+interface RecordedEntry {
+  readonly backend: string | undefined
+  readonly model?: Target["model"] | undefined
+  readonly endpoint?: Target["endpoint"] | undefined
+  readonly requires?: readonly Feature[]
+}
+
+async function recalledTarget(
+  source: TargetSource,
+  { backend: named, model, endpoint, requires = [] }: RecordedEntry,
+  candidates: readonly RunTarget[],
+  reasons: readonly string[],
+): Promise<RunTarget> {
+  const same = candidates.filter(({ backend, modelName }) => backend.name === named && modelName === model)
+  const backend = same[0]?.backend ?? (await source.findBackend(named))
+  const base = { backend, requires, reasons }
+  if (backend.capabilities.models === "own") return model === undefined ? base : { ...base, modelName: model }
+  if (model === undefined) return targetOf(source, { backend, requires, reasons })
+  const { model: configured, resolveModel } = source
+  const models = [...same.map((each) => each.model), typeof configured === "object" ? configured : undefined]
+  return withModel(base, recalledModel({ model, endpoint }, models, resolveModel))
 }
 
 /** The same target with a model as a value. */
 function withModel(target: Omit<RunTarget, "model" | "modelName">, model: Model): RunTarget {
-  return { ...target, model, modelName: `${model.provider}:${model.id}` }
+  return { ...target, model, modelName: nameOf(model) }
 }
 
 /** As it is recorded. */
-export function recordedTarget({ backend, modelName }: RunTarget): Target {
+export function recordedTarget({ backend, model, modelName }: RunTarget): Target {
+  if (model) return { backend: backend.name, ...recordedModel(model) }
   return { backend: backend.name, ...(modelName !== undefined && { model: modelName }) }
+}
+
+const entryShape: Shape<Exclude<ChainEntry, string>> = {
+  backend: ["text", "object"],
+  model: ["text", "object"],
+  requires: "texts",
 }
 
 function parsedEntry({ isBackend }: TargetSource, entry: unknown): Omit<Wanted, "reasons"> {
   if (typeof entry === "string") return parsedReference(entry, isBackend, "sdk")
-  if (typeof entry === "object" && entry !== null) return entry as Exclude<ChainEntry, string> // Checked field by field.
+  if (typeof entry === "object" && entry !== null) {
+    checkShape<Exclude<ChainEntry, string>>("chain", entry, entryShape, "chain[].")
+    return entry
+  }
   throw new LonghaulError("config_invalid", "An entry of chain is neither a name nor an object.", {
     fix: 'Pass "backend/model", or { backend, model, requires }.',
   })

@@ -1,5 +1,5 @@
 /** Why the runtime itself stops a session. */
-export type SessionStop = "stalled" | "limit"
+export type SessionStop = "stalled" | "limit" | "ungated"
 
 /** Stops a session that gives no sign of life for too long, or must not go on. */
 export class Watch {

@@ -1,5 +1,6 @@
 import type { ToolCall } from "../../contract/backend.ts"
 import type { ApprovalDecision } from "../../contract/policy.ts"
+import { orAborted } from "../../lib/abort.ts"
 import { newNonce } from "../../lib/id.ts"
 import { askPerson } from "../../policy/ask-person.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -102,7 +103,7 @@ export function approvalRequest(
   config: ResolvedConfig,
   { input, redactor }: OpenRun,
   call: ToolCall,
-  { args, reason, question, always, by }: Omit<Question, "kind" | "via">,
+  { args, reason, question, ruled, always, by }: Omit<Question, "kind" | "via">,
 ) {
   const digest = callDigest(config, { ...call, args }, input.recordedCwd)
   const isChanged = digest !== callDigest(config, call, input.recordedCwd)
@@ -113,6 +114,7 @@ export function approvalRequest(
     ticket: newNonce(),
     reason,
     question: redactor.again(question),
+    ...(ruled && { asked: redactor.again(ruled.asked) }),
     ...(isChanged && { args }),
     ...(always && { always }),
     ...(by && { by }),
@@ -124,16 +126,18 @@ async function verdictOf(
   config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
-  { args: asked }: Question,
+  { args: asked, ruled }: Question,
   given: Exclude<ApprovalDecision, { readonly decision: "answer" | "pause" }>,
   decideAgain: DecideAgain,
 ): Promise<Verdict> {
   if (given.decision === "deny") return { kind: "deny", reason: given.reason ?? "the request was denied" }
-  if (given.decision === "always" || given.args === undefined) return { kind: "allow", args: asked }
+  if (given.decision === "always" || given.args === undefined) return { kind: "allow", args: asked, ruled }
   // The person saw the inner call.
   const changed = seenCall(run, { ...call, args: asked }).outer(given.args)
   const args = maskedArgs(config, run, call, changed)
-  const issues = run.input.dispatcher.tool(call.name) ? await run.input.dispatcher.check(call.name, changed) : []
+  const { dispatcher } = run.input
+  const checked = dispatcher.tool(call.name) ? orAborted(dispatcher.check(call.name, changed), run.controls.signal) : []
+  const issues = (await checked) ?? ["the run was stopped before they were checked"]
   if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
   const verdict = await decideAgain({ ...call, args }, { isApproved: true, edited: true })
   if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }
@@ -150,20 +154,26 @@ function answerOf(
 ): Promise<ApprovalDecision> {
   const { policy, controls, key, target, redactor } = run
   const { name, args, policyName, risk = "high" } = seenCall(run, call)
+  const shown = redactor.shown(args)
+  const tier = policy.rules.tier(policyName) ?? risk
   const request = {
     requestId,
     runId: key.runId,
     nodeId: key.nodeId,
     ...(key.agent !== undefined && { agent: key.agent }),
     callId: call.callId,
+    toolUseId: call.callId,
     tool: name,
-    args: redactor.shown(args),
-    tier: policy.rules.tier(policyName) ?? risk,
+    toolName: name,
+    args: shown,
+    argumentsSummary: JSON.stringify(shown),
+    tier,
+    riskTier: tier,
     model: target.modelName ?? null,
     question,
     reason: reason === "input" ? reason : "approval",
     ...(by && { by }),
     ...(always && { always }),
   } as const
-  return askPerson(policy, request, controls.signal)
+  return askPerson(policy, request, controls.halting)
 }

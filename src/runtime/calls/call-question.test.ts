@@ -1,9 +1,11 @@
-import { describe, expect, test, vi } from "vitest"
+import { describe, expect, test } from "vitest"
 import { agent, calls, eventsOf, mortalStore, part, playing } from "../../../test/support/agent-scene.ts"
+import { until } from "../../../test/support/watchdog.ts"
 import { native } from "../../backends/native/index.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunEvent } from "../../contract/event.ts"
 import type { Json } from "../../contract/json.ts"
+import type { PolicyService } from "../../contract/policy.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import type { Store } from "../../contract/store.ts"
@@ -205,7 +207,7 @@ test("the question of a call that began before its answer was complete counts on
           return { parts: [{ type: "text", text: "Done." }], stopReason: "end", usage, model: "m" }
         const part = { type: "tool-call", wireId: "w", name: "ship", args: { n: ++attempts } } as const
         sink.call?.(part, 0)
-        await vi.waitFor(() => expect(log).toHaveLength(attempts))
+        await until(() => log.length === attempts)
         if (attempts === 1) throw new LonghaulError("network", "The answer broke off.", { retryable: true })
         return { parts: [part], stopReason: "tool-calls", usage, model: "m" }
       },
@@ -355,8 +357,35 @@ describe("a run with an open question of a call", () => {
     const second = processOver(store, { config: { policy: { rules: [{ deny: { tool: "ship" } }] } } })
     const result = await second.runtime.resume({ runId: "r", answer: "go" })
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "denied" }] })
+    expect(result.toolCalls[0]?.result).not.toContain("have changed since it asked")
     expect(second.log).toEqual([])
   })
+})
+
+test("an answered call that a service allows with other arguments only by now is not continued", async () => {
+  const store = memoryStore()
+  await processOver(store).runtime.run({ runId: "r", task: "Ship it." })
+  const decide: PolicyService["decide"] = async () => ({ decision: "allow", args: { n: 7 } })
+  const services = [{ decide, scan: async () => ({ decision: "allow" as const }) }]
+  const { runtime, log } = processOver(store, { config: { policy: { services } } })
+  const result = await runtime.resume({ runId: "r", answer: "go" })
+  expect(log).toEqual([])
+  expect(result.toolCalls).toMatchObject([{ status: "denied", result: expect.stringContaining("have changed") }])
+})
+
+test("a call of a run that is being stopped is decided by nobody", async () => {
+  const stop = new AbortController()
+  const decided: string[] = []
+  const hooks = {
+    gateBeforeTool(_: string, { callId }: { readonly callId: string }) {
+      decided.push(callId)
+      stop.abort()
+      return { allow: true } as const
+    },
+  }
+  const { runtime, log } = processOver(memoryStore(), { calls: 3, questions: 0, config: { hooks } })
+  expect(await runtime.run({ task: "Ship it.", signal: stop.signal })).toMatchObject({ status: "cancelled" })
+  expect([decided.length, log]).toEqual([1, []])
 })
 
 describe("an agent whose call asks", () => {
@@ -409,6 +438,16 @@ describe("secrets", () => {
     expect(second.log[0]).toBe(`run 0 round 1: answer use ${secret}`)
     expect(result.toolCalls[0]?.result).not.toContain(secret)
     expect(await journalText(store)).not.toContain(secret)
+  })
+
+  test("state with a secret that this process does not have ends the call: the tool never runs with the mask", async () => {
+    const store = memoryStore()
+    await processOver(store, { config: secrets, state: { auth: secret } }).runtime.run({ runId: "r", task: "Ship it." })
+    const { runtime, log } = processOver(store)
+    const result = await runtime.resume({ runId: "r", answer: "go" })
+    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "denied" }] })
+    expect(result.toolCalls[0]?.result).toContain("a secret for the answer that this process does not have")
+    expect(log).toEqual([])
   })
 
   test("a token that nobody declared reaches the tool in the process that got the answer, and no journal", async () => {

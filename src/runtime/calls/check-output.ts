@@ -1,13 +1,13 @@
 import type { ToolCall } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
-import type { DecisionReason, ServiceOutput } from "../../contract/policy.ts"
+import type { DecisionReason, PolicyCall, ServiceOutput } from "../../contract/policy.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
-import { callDigest, policyCall, seenCall } from "./decide.ts"
+import { callDigest, realCall, seenCall } from "./decide.ts"
 
 /** True if the policy may withhold outputs of a tool, so that nothing of them is passed on before it has decided. */
 export function scansOutput(run: OpenRun, call: ToolCall): boolean {
@@ -20,16 +20,21 @@ export class OutputCheck {
   readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #call: ToolCall
+  readonly #seen: PolicyCall
   readonly #keep: KeepWhole | undefined
   #blocked: DecisionReason | undefined
   /** True if the whole output was scanned before it was stored. */
   #hasPassed = false
 
-  /** `keep` saves an output that is too long. */
-  constructor(config: ResolvedConfig, run: OpenRun, call: ToolCall, keep: KeepWhole | undefined) {
+  /**
+   * `real`: the arguments with the values of their secrets, which this process may have dropped when the call ends. `keep` saves an
+   * output that is too long.
+   */
+  constructor(config: ResolvedConfig, run: OpenRun, call: ToolCall, real: Json, keep: KeepWhole | undefined) {
     this.#config = config
     this.#run = run
     this.#call = call
+    this.#seen = { ...realCall(config, run, { ...call, args: real }), args: seenCall(run, call).args }
     this.#keep = keep
   }
 
@@ -62,12 +67,9 @@ export class OutputCheck {
   /** The reason to withhold an output. */
   async #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
     const { name } = this.#call
-    const { args } = seenCall(this.#run, this.#call)
-    const call = policyCall(this.#config, this.#run, this.#call)
-    // Only a call that this process can run has an output.
-    if (call === undefined) return undefined
     const digest = (value: Json) => callDigest(this.#config, { name, args: value }, this.#run.input.recordedCwd)
-    const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, { ...call, args }, output, digest)
+    const facts = { digest, signal: this.#run.controls.signal }
+    const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, this.#seen, output, facts)
     if (opened.length > 0) this.#record("allow", opened)
     return blocked
   }

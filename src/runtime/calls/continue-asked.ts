@@ -1,9 +1,10 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
+import type { Ruled } from "../../contract/policy.ts"
 import type { Answered, ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall, ProjectedQuestion } from "../../journal/projected-call.ts"
+import { callKey } from "../../lib/tenant/run-keys.ts"
 import { asksLive } from "../../policy/pipeline.ts"
 import type { ResolvedConfig } from "../config.ts"
-import { callKey } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
 import { waitForAnswer } from "./ask.ts"
 import { decide, type Question } from "./decide.ts"
@@ -16,7 +17,7 @@ export interface AskedCallRunner {
   record(call: ToolCall, outcome: ToolOutcome): ToolOutcome
   execute(
     call: ToolCall,
-    options: { readonly begun: boolean; readonly answered: Answered },
+    options: { readonly begun: boolean; readonly answered: Answered; readonly ruled?: Ruled | undefined },
   ): Promise<ToolOutcome | Suspended>
   /** Resolves to undefined if the run cannot be recorded any more. */
   oneAtATime<Value>(work: () => Promise<Value>): Promise<Value | undefined>
@@ -24,19 +25,19 @@ export interface AskedCallRunner {
 
 /**
  * Asks a person the question of a call: through `onAsk`, and then the call continues, or the run pauses. The question is on record.
- * `args`: those that the call runs with.
+ * `args`: those that the call runs with. `ruled`: what the rules said when it began, if this process began it.
  */
 export async function askForCall(
   config: ResolvedConfig,
   run: OpenRun,
   runner: AskedCallRunner,
   call: ToolCall,
-  asked: Pick<Question, "args" | "question">,
+  asked: Pick<Question, "args" | "question" | "ruled">,
 ): Promise<ToolOutcome | Suspended> {
   const question = { ...asked, reason: "input", by: "tool" } as const
   if (!asksLive(run.policy)) return runner.suspend(call, question)
   const open = async () => {
-    const isAsked = !run.asked && !run.controls.stopping
+    const isAsked = !run.asked && !run.controls.stopping && !run.controls.releasing
     if (isAsked && (await waitForAnswer(config, run, call, question))) return "answered"
     if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
     return runner.record(call, denied(call, `an agent cannot ask a person: ${asked.question}`))
@@ -45,7 +46,7 @@ export async function askForCall(
   if (end !== "answered") return end ?? notStarted(call)
   const projected = run.projection.calls.get(call.callId)
   if (projected?.question === undefined) return notStarted(call)
-  return continueAsked(config, run, runner, projected, projected.question)
+  return continueAsked(config, run, runner, projected, projected.question, asked.ruled)
 }
 
 /**
@@ -58,10 +59,11 @@ export async function continueAsked(
   runner: AskedCallRunner,
   { callId, name, args, finalArgs = args, intentDigest }: ProjectedCall,
   question: ProjectedQuestion,
+  ruled?: Ruled,
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
   const { question: text } = question.record
-  const ask = (shown: string) => askForCall(config, run, runner, call, { args: finalArgs, question: shown })
+  const ask = (shown: string) => askForCall(config, run, runner, call, { args: finalArgs, question: shown, ruled })
   if (question.answer === undefined) return ask(text)
   const isDeclined = question.answer.decision === "deny"
   // The answer is on record: the call continues with it when the run is resumed.
@@ -78,7 +80,7 @@ export async function continueAsked(
   if (verdict.kind === "deny") return runner.record(call, denied(call, verdict.reason))
   const isSame = verdict.kind === "allow" && runner.digestOf({ ...call, args: verdict.args }) === runner.digestOf(asked)
   if (!isSame) return runner.record(call, denied(call, CHANGED))
-  return runner.execute(asked, { begun: false, answered })
+  return runner.execute(asked, { begun: false, answered, ruled: ruled ?? verdict.ruled })
 }
 
 /** The answer with the values of its secrets, as far as this process has them. */
@@ -89,7 +91,7 @@ function answeredOf(
   { record, answer }: ProjectedQuestion,
 ): Answered | "answer-lost" | "state-lost" {
   const { decision = "deny", text } = answer ?? {}
-  const real = text === undefined ? "" : (redactor.expand(text) ?? undeclared.find(callKey(key, { callId }), text))
+  const real = text === undefined ? "" : (redactor.expand(text) ?? undeclared.find(callKey(key, callId), text))
   if (typeof real !== "string") return "answer-lost"
   const state = redactor.expand(record.state ?? null)
   if (state === undefined) return "state-lost"

@@ -3,23 +3,25 @@ import type { OwnTool } from "../../contract/capabilities.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { HookedCall, HookedRun } from "../../contract/hooks.ts"
 import type { Json } from "../../contract/json.ts"
-import type { AlwaysScope, AskVia, PolicyCall } from "../../contract/policy.ts"
+import type { AlwaysScope, AskVia, PolicyCall, Ruled } from "../../contract/policy.ts"
 import type { AskReason } from "../../contract/result.ts"
-import type { Risk, Tool } from "../../contract/tool.ts"
+import type { Risk, Tool, ToolOutcome, UsesOf } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy } from "../../lib/json.ts"
 import { outsideWorkspace } from "../../policy/confine-call.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
-import { restrictEnvironment } from "../../policy/restrict-environment.ts"
+import { notRuled, restrictEnvironment } from "../../policy/restrict-environment.ts"
+import { refusedNow as refusedBy } from "../../policy/rule-decision.ts"
 import { showsHidden } from "../../policy/search-below.ts"
 import { innerOf } from "../../tools/kernel/inner-of.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { maskedArgs, realArgs } from "../entry.ts"
 import type { OpenRun } from "../open-run.ts"
+import { answered, answeredInstead } from "./outcomes.ts"
 
 /** The decision about one call, with its final arguments. `ask`: a person has to answer the question first. */
 export type Verdict =
-  | { readonly kind: "allow"; readonly args: Json }
+  | { readonly kind: "allow"; readonly args: Json; readonly ruled?: Ruled | undefined }
   | { readonly kind: "deny"; readonly reason: string }
   | Question
 
@@ -30,6 +32,8 @@ export interface Question {
   readonly question: string
   readonly via: AskVia
   readonly always?: AlwaysScope
+  /** What the rules said. Absent: no rule applies to such calls. */
+  readonly ruled?: Ruled | undefined
   /** The call itself asks. */
   readonly by?: "tool"
 }
@@ -44,7 +48,7 @@ export interface DecideOptions {
 export function allowsAtOnce({ hooks, input, policy }: OpenRun, name: string): boolean {
   const tool = input.dispatcher.tool(name)
   if (hooks.has("gateBeforeTool") || tool?.question !== undefined || tool?.inner !== undefined) return false
-  return tool === undefined || pipeline.allowsAtOnce(policy, tool.policyName ?? name, tool.risk)
+  return tool === undefined || pipeline.allowsAtOnce(policy, tool.policyName ?? name, tool.risk, tool.uses)
 }
 
 /** Decides whether a call may run: the policy first, then the tool's own question, then the gate. The strictest one decides. */
@@ -62,7 +66,7 @@ export async function decide(
   const question = questionOf(tool, ruled.args)
   const via = pipeline.asksLive(run.policy) ? "wait" : "pause"
   if (question !== undefined) return { kind: "ask", args: ruled.args, reason: "input", question, via }
-  return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
+  return (await askGate(run, call, ruled, options)) ?? ruled
 }
 
 /** The same for a call that the backend runs itself. */
@@ -75,26 +79,60 @@ export async function decideOwn(
 ): Promise<Verdict> {
   const ruled = await decideByPolicy(config, run, call, tool, options)
   if (ruled.kind === "deny") return ruled
-  const final = policyCall(config, run, { ...call, args: ruled.args })
-  const outside = final && (await outsideWorkspace(final, config.resolvePath))
-  if (outside !== undefined) return { kind: "deny", reason: outside }
-  const hidden = final && (await showsHidden(final, run.policy.rules, config.env.files, config.resolvePath))
-  if (hidden !== undefined) return { kind: "deny", reason: hidden }
-  return (await askGate(run, { ...call, args: ruled.args }, options)) ?? ruled
+  const refused = await refusedOwn(config, run, { ...call, args: ruled.args }, tool, ruled.ruled)
+  if (refused !== undefined) return { kind: "deny", reason: refused }
+  return (await askGate(run, call, ruled, options)) ?? ruled
 }
 
-/** The environment of a call, without the paths and the redirects that the policy refuses to it. */
+/** Why a call that the backend runs itself must not begin: our tools check this where they open files. */
+async function refusedOwn(
+  config: ResolvedConfig,
+  run: OpenRun,
+  call: ToolCall,
+  { uses }: OwnTool,
+  ruled: Ruled = notRuled,
+): Promise<string | undefined> {
+  const final = policyCall(config, run, call, uses)
+  if (final === undefined) return undefined
+  const outside = await outsideWorkspace(final, config.resolvePath)
+  return outside ?? showsHidden(final, run.policy.rules, ruled, config.env.files, config.resolvePath)
+}
+
+/** What the rules said, as far as the person who approved the call was asked. `edited`: about other arguments than these. */
+export function answeredRules({ projection }: OpenRun, ruled: Ruled | undefined, edited = false): Ruled | undefined {
+  const { asked } = projection.ask?.request ?? {}
+  return ruled === undefined || asked === undefined || edited ? ruled : { ...ruled, asked }
+}
+
+/**
+ * Why a decided call must not begin now: all calls of a step are decided before the first one runs, and a person may take long.
+ * Undefined: it may. `own`: the backend runs it.
+ */
+export async function refusedNow(
+  config: ResolvedConfig,
+  run: OpenRun,
+  call: ToolCall,
+  ruled: Ruled | undefined,
+  own?: OwnTool,
+): Promise<string | undefined> {
+  if (ruled === undefined || run.policy.rules === noRules) return undefined
+  const asked = policyCall(config, run, call, own?.uses)
+  const why = asked && (await refusedBy(run.policy.rules, asked, ruled))
+  const refused = why ?? (own && (await refusedOwn(config, run, call, own, ruled)))
+  return refused === undefined ? undefined : run.redactor.again(refused)
+}
+
+/** The environment of a call, without the paths and the redirects that the policy refuses to it. `call`: with its real arguments. */
 export async function environmentFor(
   config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   env: Environment,
+  ruled: Ruled | undefined,
 ): Promise<Environment> {
   const { rules } = run.policy
   if (rules === noRules) return env
-  const asked = policyCall(config, run, call)
-  if (asked === undefined) return env
-  return restrictEnvironment(env, rules, asked, config.resolvePath)
+  return restrictEnvironment(env, rules, realCall(config, run, call), ruled, config.resolvePath)
 }
 
 /** Identifies exactly one call with its arguments: a decision is valid for nothing else. */
@@ -114,20 +152,24 @@ async function decideByPolicy(
   config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
-  { risk }: Pick<Tool, "risk">,
+  { risk, uses }: Pick<Tool, "risk" | "uses">,
   { isApproved = false }: DecideOptions,
 ): Promise<Verdict> {
-  const { policy, journal, projection, input } = run
-  const seen = seenCall(run, call)
-  if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk)) return { kind: "allow", args: call.args }
-  const asked = policyCall(config, run, call)
+  const { policy, journal, projection, input, controls } = run
+  const seen = seenCall(run, call, uses)
+  if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk, seen.uses)) {
+    return { kind: "allow", args: call.args }
+  }
+  const asked = policyCall(config, run, call, uses)
   // A call whose secrets this process does not have is not run at all.
   if (asked === undefined) return { kind: "allow", args: call.args }
   const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(config, run, call, seen.outer(value)))
   const digest = (value: Json) => callDigest(config, { ...call, args: mask(value) }, input.recordedCwd)
   const allowed = [...(input.before?.allowed ?? []), ...projection.allowed]
-  const facts = { risk: seen.risk ?? risk, allowed, isApproved, digest, mask }
+  const facts = { risk: seen.risk ?? risk, allowed, isApproved, digest, mask, signal: controls.signal }
   const decision = await pipeline.decideCall(policy, asked, facts)
+  // Nobody was waited for, so that nobody has decided.
+  if (controls.signal.aborted) return { kind: "deny", reason: "the run is being stopped" }
   const { verdict, reasons } = decision
   const isRewritten = decision.args !== asked.args && digest(decision.args) !== digest(asked.args)
   const args = isRewritten ? mask(decision.args) : call.args
@@ -135,51 +177,67 @@ async function decideByPolicy(
     const recorded = { callId: call.callId, verdict, reasons: run.redactor.again(reasons) }
     journal.append({ type: "policy-decision", ...recorded, ...(isRewritten && { args }) })
   }
+  const { ruled } = decision
   switch (decision.verdict) {
     case "allow":
-      return { kind: "allow", args }
+      return { kind: "allow", args, ruled }
     case "deny":
       return { kind: "deny", reason: run.redactor.again(decision.reason) }
     case "ask": {
       const { via, always } = decision
       const question = run.redactor.again(decision.question)
-      return { kind: "ask", args, reason: "approval", question, via, ...(always && { always }) }
+      return { kind: "ask", args, reason: "approval", question, via, ruled, ...(always && { always }) }
     }
   }
 }
 
 /** Undefined: there is no gate, or it allows the call. A gate that fails denies it. */
-async function askGate(open: OpenRun, call: ToolCall, { edited = false, isApproved }: DecideOptions) {
+async function askGate(
+  open: OpenRun,
+  given: ToolCall,
+  { args, ruled }: Pick<Question, "args" | "ruled">,
+  { edited = false, isApproved }: DecideOptions,
+) {
   const { hooks } = open
+  const call = { ...given, args }
   // A person has approved the gate's own question: only changed arguments pass the gate again.
   if (!hooks.has("gateBeforeTool") || (isApproved && !edited)) return undefined
-  const gate = await hooks.call("gateBeforeTool", (hook, run) =>
-    hook.gateBeforeTool?.({ ...hookedCall(run, shownCall(open, call)), edited }),
-  )
+  const gate = await hooks.call("gateBeforeTool", (hook, run) => {
+    const gated = { ...hookedCall(run, shownCall(open, call)), edited }
+    return hook.gateBeforeTool?.(gated.name, gated)
+  })
   if (gate?.allow === true) return undefined
   if (gate?.allow === false) {
     const question = String(gate.reason)
-    return { kind: "ask", args: call.args, reason: "approval", question, via: "pause" } satisfies Question
+    return { kind: "ask", args, reason: "approval", question, via: "pause", ruled } satisfies Question
   }
   return { kind: "deny", reason: "the approval gate failed" } satisfies Verdict
 }
 
 /** Rules see what would run. Undefined if this process does not have the secrets of the call. */
-export function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall): PolicyCall | undefined {
+function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall | undefined {
+  const args = realArgs(config, run, call)
+  return args === undefined ? undefined : realCall(config, run, { ...call, args }, ownUses)
+}
+
+/** The same for a call that has the values of its secrets. */
+export function realCall(config: ResolvedConfig, run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall {
   const { key, input } = run
-  const real = realArgs(config, run, call)
-  if (real === undefined) return undefined
-  const { policyName, args } = seenCall(run, { ...call, args: real })
+  const { policyName, args, uses } = seenCall(run, call, ownUses)
+  const isForeign = input.dispatcher.tool(call.name) === undefined
   return {
     tool: policyName,
     args,
+    ...(uses && { uses }),
     callId: call.callId,
     cwd: input.cwd,
     workspace: config.workspace,
     runId: key.runId,
     ...(run.place && { agent: run.place.name }),
     backend: run.target.backend.name,
-    sandboxed: config.env.shell?.isSandboxRequired === true,
+    // A tool that the backend runs itself does not use this sandbox.
+    sandboxed: !isForeign && config.env.shell?.isSandboxRequired === true,
+    hidesRefused: !isForeign && config.env.shell?.hidesRefused === true,
   }
 }
 
@@ -190,11 +248,13 @@ interface SeenCall {
   readonly args: Json
   /** Undefined for a tool that the backend runs itself. */
   readonly risk: Risk | undefined
+  readonly uses: UsesOf | undefined
   /** The arguments of the call with other arguments of the seen one. */
   outer(args: Json): Json
 }
 
-export function seenCall({ input }: OpenRun, { name, args }: CallFacts): SeenCall {
+/** `ownUses`: what a tool that the backend runs itself declares. */
+export function seenCall({ input }: OpenRun, { name, args }: CallFacts, ownUses?: UsesOf): SeenCall {
   const tool = input.dispatcher.tool(name)
   const inner = tool && innerOf(tool, args)
   const seen = inner?.tool ?? tool
@@ -204,6 +264,7 @@ export function seenCall({ input }: OpenRun, { name, args }: CallFacts): SeenCal
     policyName: seen?.policyName ?? seen?.name ?? name,
     args: inner?.args ?? args,
     risk: seen?.risk,
+    uses: seen ? seen.uses : ownUses,
     outer: inner?.outer ?? itself,
   }
 }
@@ -212,6 +273,13 @@ export function seenCall({ input }: OpenRun, { name, args }: CallFacts): SeenCal
 export function shownCall(run: OpenRun, call: ToolCall): ToolCall {
   const { name, args } = seenCall(run, call)
   return name === call.name ? call : { ...call, name, args }
+}
+
+/** The outcome of a call that a person answered instead of deciding about it. */
+export function answerOf({ input }: OpenRun, call: ToolCall, text: string): ToolOutcome {
+  const tool = input.dispatcher.tool(call.name)
+  const isInput = tool !== undefined && questionOf(tool, call.args) !== undefined
+  return isInput ? answered(text) : answeredInstead(call, text)
 }
 
 /** Undefined also where `question` throws: the arguments do not fit the tool, and its validation reports that. */

@@ -113,6 +113,8 @@ describe("a tool whose effect depends on its arguments", () => {
 describe("the dispatcher", () => {
   const context = {
     idempotencyKey: "k",
+    workspaceId: "default",
+    runScope: "default.run",
     runId: "r",
     callId: "c",
     cwd: "/",

@@ -8,8 +8,8 @@ import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
 import { continueAsked } from "./continue-asked.ts"
-import { decide } from "./decide.ts"
-import { answered, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
+import { answeredRules, answerOf, decide } from "./decide.ts"
+import { answeredInstead, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
 import { CallRunner, changedBy } from "./run-call.ts"
 
 /**
@@ -79,7 +79,7 @@ function finishOwnCall({ projection, left }: OpenRun, runner: CallRunner, call: 
   const { ask, resumeBy } = projection
   const decision = ask?.request.callId === call.callId ? ask.decision : undefined
   if (decision?.decision === "deny") return runner.record(call, denied(call, decision.text))
-  if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
+  if (decision?.decision === "answer") return runner.record(call, answeredInstead(call, decision.text ?? ""))
   if (left && (resumeBy === "replay" || resumeBy === "settle")) return { status: "replayed" }
   return runner.record(call, decision ? toBeRepeated(call) : notRun(call))
 }
@@ -97,7 +97,7 @@ async function finishCall(
   const { ask } = run.projection
   const decision = ask?.request.callId === callId ? ask.decision : undefined
   if (decision?.decision === "deny") return runner.record(call, denied(call, decision.text))
-  if (decision?.decision === "answer") return runner.record(call, answered(decision.text ?? ""))
+  if (decision?.decision === "answer") return runner.record(call, answerOf(run, call, decision.text ?? ""))
   if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
   const tool = run.input.dispatcher.tool(name)
@@ -131,7 +131,7 @@ async function repeatCall(
   if (verdict.kind === "ask" || runner.digestOf({ ...call, args: verdict.args }) !== runner.digestOf(repeated)) {
     return undefined
   }
-  return runner.execute(repeated, { begun: true, resumed: true })
+  return runner.execute(repeated, { begun: true, resumed: true, ruled: verdict.ruled })
 }
 
 /**
@@ -159,7 +159,9 @@ async function executeApproved(
   }
   // Recorded as a new intent, also of a call that was started before: the approval is for this execution only.
   const isChanged = digest !== runner.digestOf(call)
-  return runner.execute(approved, { ...(isChanged ? changedBy("a reviewer", args) : { begun: false }), resumed: begun })
+  const options = isChanged ? changedBy("a reviewer", args) : { begun: false }
+  const ruled = answeredRules(run, verdict.ruled, changed !== undefined)
+  return runner.execute(approved, { ...options, resumed: begun, ruled })
 }
 
 type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>

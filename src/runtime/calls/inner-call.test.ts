@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import { LONG_LIMIT_MS, withTimeLimit } from "../../../test/support/time-limit.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import type { Store } from "../../contract/store.ts"
@@ -241,5 +242,39 @@ describe("a call through CallTool whose process stopped", () => {
     await leftWithin(store, hidden())
     const result = await resume(store, hidden({ unknownOutcome: "tell" }), { unknownOutcome: "pause" })
     expect([result.status, result.toolCalls[0]?.status, ran]).toEqual(["done", "unknown", []])
+  })
+})
+
+describe("a check of a tool's author that never settles ends with the run's timeMs", () => {
+  const limits = { timeMs: LONG_LIMIT_MS }
+
+  test("before the call is decided", async () => {
+    const { result } = await withTimeLimit((pass) => {
+      const validate = () => {
+        pass()
+        return new Promise<never>(() => {})
+      }
+      return scene(hidden({ validate }), [through({ amount: 1 })], {
+        policy: { rules: [{ ask: { tool: "*" } }] },
+        limits,
+      })
+    })
+    expect(result).toMatchObject({ status: "failed", error: { code: "run_timeout" } })
+    expect(ran).toEqual([])
+  })
+
+  test("after a person has changed the arguments", async () => {
+    const { result } = await withTimeLimit((pass) => {
+      const validate: Tool["validate"] = async (args) => {
+        if (!isJsonObject(args) || args.amount !== 2) return { ok: true, args }
+        pass()
+        return new Promise<never>(() => {})
+      }
+      const onAsk = () => ({ decision: "approve", args: { amount: 2 } }) as const
+      const policy = { rules: [{ ask: { tool: "*" } }], onAsk }
+      return scene(hidden({ validate }), [through({ amount: 1 })], { policy, limits })
+    })
+    expect(result).toMatchObject({ status: "failed", error: { code: "run_timeout" } })
+    expect(ran).toEqual([])
   })
 })

@@ -282,6 +282,75 @@ describe("a run that is stopped while onAsk is asked", () => {
   })
 })
 
+describe("a run that is stopped while onAsk is asked to approve a call", () => {
+  type Stopping = readonly [name: string, stop: (scene: ReturnType<typeof asked>) => unknown, status: string]
+  const ways: readonly Stopping[] = [
+    ["close", ({ runtime }) => runtime.close(), "cancelled"],
+    ["close({ release })", ({ runtime }) => runtime.close({ release: true }), "paused"],
+    ["cancel", ({ runtime }) => runtime.cancel("r"), "cancelled"],
+    ["interrupt", ({ runtime }) => runtime.interrupt("r"), "cancelled"],
+    ["interrupt immediately", ({ runtime }) => runtime.interrupt("r", "immediate"), "cancelled"],
+    ["the signal of the caller", ({ caller }) => caller.abort(), "cancelled"],
+    ["release", ({ handle }) => handle.release(), "paused"],
+  ]
+
+  /** A run whose call needs an approval. `onStop`: what the callback returns when its signal aborts. */
+  function asked(store: Store, log: string[], onStop?: ApprovalDecision) {
+    let isAsked = () => {}
+    const asking = new Promise<void>((resolve) => {
+      isAsked = resolve
+    })
+    const onAsk = ({ signal }: ApprovalRequest) => {
+      isAsked()
+      return new Promise<ApprovalDecision>((resolve) => {
+        if (onStop) signal.addEventListener("abort", () => resolve(onStop))
+      })
+    }
+    const caller = new AbortController()
+    const { runtime } = processOver(store, { questions: 0, policy: { ...needsApproval, ask: "wait", onAsk } }, log)
+    const handle = runtime.stream({ runId: "r", task: "Ship it.", signal: caller.signal })
+    return { runtime, handle, caller, asking }
+  }
+  const needsApproval = { ask: "pause", rules: [{ ask: { tool: "ship" } }] } as const
+
+  const onStops: readonly (ApprovalDecision | undefined)[] = [undefined, { decision: "deny" }, { decision: "approve" }]
+  test.each(ways.flatMap((way) => onStops.map((onStop) => [...way, onStop] as const)))(
+    "by %s: nobody is recorded to have decided, and the question stays open",
+    async (_, stop, status, onStop) => {
+      const store = memoryStore()
+      const log: string[] = []
+      const scene = asked(store, log, onStop)
+      await scene.asking
+      await stop(scene)
+      expect(await scene.handle.result).toMatchObject({ status, toolCalls: [{ status: "pending" }] })
+      expect(await typesOf(scene.runtime)).not.toContain("approval-result")
+      expect(log).toEqual([])
+      const later = processOver(store, { questions: 0, policy: needsApproval }, log).runtime
+      const paused = status === "paused" ? await later.status("r") : await later.resume({ runId: "r" })
+      expect(paused).toMatchObject({ status: "paused", pause: { reason: "approval" } })
+      expect(await later.resume({ runId: "r", decision: "approve" })).toMatchObject({ status: "done" })
+      expect(effects(log)).toHaveLength(1)
+    },
+  )
+
+  test("a decision that is not made in time is recorded as a denial for that reason", async () => {
+    const store = memoryStore()
+    const policy: Policy = {
+      ...needsApproval,
+      ask: "wait",
+      onAsk: () => new Promise<ApprovalDecision>(() => {}),
+      askTimeoutMs: 1,
+    }
+    const { runtime } = processOver(store, { questions: 0, policy })
+    expect(await runtime.run({ runId: "r", task: "Ship it." })).toMatchObject({ toolCalls: [{ status: "denied" }] })
+    const records = await eventsOf(runtime, "r")
+    expect(records.find(({ type }) => type === "approval-result")).toMatchObject({
+      decision: "deny",
+      text: "no decision was made in time",
+    })
+  })
+})
+
 describe("a process that dies while it asks live", () => {
   /** Runs until a record of this type is durable for the given time, and dies. */
   async function dieAt(inner: Store, type: RunEvent["type"], nth: number, log: string[]): Promise<void> {
@@ -441,10 +510,11 @@ describe("an approval by onAsk", () => {
     expect(ran).toEqual([{ n: 1 }])
   })
 
-  test("that is an answer gives it to the model as the result, and the call does not run", async () => {
+  test("that is an answer gives it to the model, and the call, which does not run, is not ok", async () => {
     const ran: unknown[] = []
     const { result } = await runWith(ran, answering(says("I did it by hand.")).policy)
-    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok", result: "I did it by hand." }] })
+    const told = "act did not run. A person answered instead: I did it by hand."
+    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "denied", result: told }] })
     expect(ran).toEqual([])
   })
 

@@ -38,7 +38,15 @@ export function unknown({ name }: ToolCall): ToolOutcome {
   return { status: "unknown", output: [{ type: "text", text }] }
 }
 
-/** The words of a person instead of a result. */
+/** The answer of a person, which is the result of a call that asks for one. */
 export function answered(text: string): ToolOutcome {
   return { status: "ok", output: [{ type: "text", text }] }
+}
+
+/** The words of a person instead of an approval: the call did not run. */
+export function answeredInstead({ name }: Pick<ToolCall, "name">, text: string): ToolOutcome {
+  return {
+    status: "denied",
+    output: [{ type: "text", text: `${name} did not run. A person answered instead: ${text}` }],
+  }
 }

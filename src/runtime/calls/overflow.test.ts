@@ -1,4 +1,5 @@
-import { expect, test, vi } from "vitest"
+import { expect, test } from "vitest"
+import { until } from "../../../test/support/watchdog.ts"
 import type { Artifact, ArtifactStore, PersistArtifact } from "../../contract/artifacts.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunRecord } from "../../contract/event.ts"
@@ -128,7 +129,8 @@ test("an artifact store knows the run and can change what its tools access", asy
   }
   const tool = { ...long, name: "look/../up", run: (_: unknown, { env }: ToolContext) => JSON.stringify(env) + LONG }
   const { result } = await finish({ artifacts, tools: [tool] }, [call("look/../up"), "Done."])
-  const key = { workspaceId: "default", runId: "r1", nodeId: "main" }
+  const tenant = expect.stringMatching(/^[0-9a-f]{32}$/)
+  const key = { workspaceId: "default", tenant, runId: "r1", nodeId: "main" }
   expect(seen).toEqual([[key, "1.0-look.up.txt"]])
   expect(result.toolCalls[0]?.result).toMatch(/^\{"files":\{"ofRun":"r1"\}\}begin/)
 })
@@ -145,7 +147,7 @@ test("artifacts of a failed attempt are not reported", async () => {
         async call(...[messages, sink, signal]: Parameters<typeof conversation.call>) {
           if (attempt++ > 0) return conversation.call(messages, sink, signal)
           sink.call?.({ type: "tool-call", wireId: "w", name: "long", args: {} }, 0)
-          await vi.waitUntil(() => saves > 0, { timeout: 20_000 })
+          await until(() => saves > 0)
           throw new LonghaulError("overloaded", "Try again.", { retryable: true })
         },
       }

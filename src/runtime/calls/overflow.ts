@@ -4,6 +4,7 @@ import type { StoredResult } from "../../contract/compaction.ts"
 import type { Environment, Shell } from "../../contract/env.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import type { RunKey } from "../../contract/store.ts"
+import { shellWith } from "../../lib/access/shell-with.ts"
 import type { Redactor } from "../../policy/redact/redactor.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { ResolvedConfig } from "../config.ts"
@@ -63,17 +64,7 @@ export class Overflow {
 
 /** Commands save long output themselves, before it is a result. */
 export function redactedShell(shell: Shell, redactor: Redactor): Shell {
-  return {
-    isSandboxRequired: shell.isSandboxRequired === true,
-    get containment() {
-      return shell.containment
-    },
-    run: (command) => shell.run({ redact: redactor.stream, ...command }),
-    start: (command) => shell.start({ redact: redactor.stream, ...command }),
-    poll: (shellId) => shell.poll(shellId),
-    stop: (shellId) => shell.stop(shellId),
-    close: () => shell.close(),
-  }
+  return shellWith(shell, { redact: redactor.stream })
 }
 
 function truncated({ name, callId }: ToolCall, where: string) {

@@ -1,39 +1,21 @@
 import { expect, test } from "vitest"
-import type { Backend, Permit, TurnHost } from "../../contract/backend.ts"
+import { actingBackend } from "../../../test/support/acting-backend.ts"
+import type { Permit, TurnHost } from "../../contract/backend.ts"
 import type { OwnTool } from "../../contract/capabilities.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
+import type { PolicyHost } from "../../policy/policies.ts"
 import { memoryStore } from "../../stores/memory.ts"
-import { fakeBackend } from "../../testing/fake-backend.ts"
+import { assembleRuntime } from "../runtime.ts"
 
 const tool: OwnTool = { name: "Pay", nativeName: "vendor_pay", effect: "once", risk: "low" }
 const payment = (callId: string, args: Json = { to: "Ada" }) => ({ callId, name: "Pay", args })
 
-/** A backend whose session does what the test says with its host. */
-function acting(act: (host: TurnHost) => Promise<void>): Backend {
-  const base = fakeBackend({ script: () => "" })
-  return {
-    ...base,
-    async open(request, env) {
-      const session = await base.open(request, env)
-      return {
-        ref: session.ref,
-        steer: () => false,
-        interrupt: () => {},
-        close: async () => {},
-        async run(_, host) {
-          await host.beginTurn(1, () => ({ inputTokens: 0, outputTokens: 0 }))
-          await act(host)
-          return { reason: "done", text: "" }
-        },
-      }
-    },
-  }
-}
-
-async function run(act: (host: TurnHost) => Promise<void>, config: Partial<RuntimeConfig> = {}) {
-  const runtime = createRuntime({ store: memoryStore(), backend: acting(act), ...config })
+async function run(act: (host: TurnHost) => Promise<void>, config: Partial<RuntimeConfig> = {}, policy?: PolicyHost) {
+  const again = () => createRuntime()
+  const defaults = { store: memoryStore, backend: () => actingBackend(act), again, ...(policy && { policy }) }
+  const runtime = assembleRuntime(config, defaults)
   const result = await runtime.run({ task: "Pay." })
   const types: string[] = []
   for await (const record of runtime.events(result.runId)) types.push(record.type)
@@ -85,7 +67,7 @@ test("the intent is durable before the call may run", async () => {
   const store = memoryStore()
   const runtime = createRuntime({
     store,
-    backend: acting(async (host) => {
+    backend: actingBackend(async (host) => {
       recordCall(host, "1")
       await host.authorize(payment("1"), tool)
       order.push("may run")
@@ -123,7 +105,7 @@ test("hooks and the gate of the host see the calls of a vendor", async () => {
     },
     {
       hooks: {
-        gateBeforeTool({ name }) {
+        gateBeforeTool(name) {
           seen.push(`gate ${name}`)
           return { allow: true }
         },
@@ -153,15 +135,43 @@ test("a gate that fails refuses the call of a vendor", async () => {
   expect(permit).toMatchObject({ kind: "refuse" })
 })
 
-test("an approval of exact arguments does not cover a call of which only a summary is known", async () => {
+test.each([
+  ["covers the same call that the model repeats", false, "run"],
+  ["does not cover a call of which only a summary is known", true, "suspend"],
+])("an approval of exact arguments %s", async (_, inexact, expected) => {
   const permits: Permit[] = []
-  const asked: string[] = []
-  await run(
-    async (host) => {
+  const acts = [
+    async (host: TurnHost) => {
       recordCall(host, "1")
       permits.push(await host.authorize(payment("1"), tool))
+    },
+    async (host: TurnHost) => {
       recordCall(host, "2")
-      permits.push(await host.authorize({ ...payment("2"), inexact: true }, tool))
+      permits.push(await host.authorize({ ...payment("2"), ...(inexact && { inexact }) }, tool))
+    },
+  ]
+  const runtime = createRuntime({
+    store: memoryStore(),
+    backend: actingBackend(async (host) => {
+      await acts.shift()?.(host)
+      return { reason: "suspended", resumeBy: "replay" }
+    }),
+    policy: { rules: [{ ask: { tool: "Pay" }, via: "pause" }] },
+  })
+  expect((await runtime.run({ task: "Pay.", runId: "r" })).status).toBe("paused")
+  await runtime.resume({ runId: "r", decision: "approve" })
+  expect(permits.map(({ kind }) => kind)).toEqual(["suspend", expected])
+})
+
+test("the approval of a vendor's call without an effect is used up by it", async () => {
+  const asked: string[] = []
+  const search: OwnTool = { ...tool, effect: "none" }
+  await run(
+    async (host) => {
+      for (const callId of ["1", "2"]) {
+        recordCall(host, callId)
+        await host.authorize(payment(callId), search)
+      }
     },
     {
       policy: {
@@ -173,6 +183,89 @@ test("an approval of exact arguments does not cover a call of which only a summa
       },
     },
   )
-  expect(permits.map(({ kind }) => kind)).toEqual(["run", "run"])
   expect(asked).toEqual(["1", "2"])
+})
+
+test.each(["graceful", "immediate"] as const)(
+  "a vendor's call does not begin once the run is being stopped: %s",
+  async (mode) => {
+    let stop = () => {}
+    let permit: Permit | undefined
+    const runtime = createRuntime({
+      store: memoryStore(),
+      backend: actingBackend(async (host) => {
+        recordCall(host, "1")
+        permit = await host.authorize(payment("1"), tool)
+        return { reason: "interrupted" }
+      }),
+      hooks: {
+        gateBeforeTool() {
+          stop()
+          return { allow: true }
+        },
+      },
+    })
+    const handle = runtime.stream({ task: "Pay." })
+    stop = () => void handle.interrupt(mode)
+    expect((await handle.result).status).toBe("cancelled")
+    expect(permit).toMatchObject({ kind: "refuse", reason: expect.stringContaining("being stopped") })
+  },
+)
+
+test("the journal keeps 100,000 characters and 256 KB of a vendor's result", async () => {
+  const texts = ["x".repeat(300_000), "\u{1f411}".repeat(90_000)]
+  const { result } = await run(async (host) => {
+    for (const [index, text] of texts.entries()) {
+      recordCall(host, `${index}`)
+      await host.authorize(payment(`${index}`), tool)
+      const outcome = { status: "ok" as const, output: [{ type: "text" as const, text }] }
+      host.emit({ type: "tool-result", callId: `${index}`, outcome, durationMs: 1 })
+    }
+  })
+  const [long = "", wide = ""] = result.toolCalls.map(({ result: kept }) => kept ?? "")
+  for (const kept of [long, wide]) expect(kept).toMatch(/\[cut here in the journal\]$/)
+  expect(long.length).toBeLessThan(100_100)
+  expect(new TextEncoder().encode(wide).length).toBeLessThan(256 * 1024 + 100)
+})
+
+test("a link that is made while a person is asked refuses the call of a vendor", async () => {
+  const read: OwnTool = { name: "Read", nativeName: "vendor_read", effect: "none", risk: "low" }
+  let target = "/ws/plain"
+  const resolvePath = async (path: string) => path.replace(/^\/ws\/x(?=\/|$)/, target)
+  const onAsk = () => {
+    target = "/ws/secrets"
+    return { decision: "approve" } as const
+  }
+  for (const refusal of [{ deny: { path: "secrets/**" } }, { ask: { read: "secrets/**" } }]) {
+    target = "/ws/plain"
+    let permit: Permit | undefined
+    const call = { callId: "1", name: "Read", args: { path: "x/key" } }
+    const act = async (host: TurnHost) => {
+      host.emit({ type: "tool-call", turn: 1, ...call, executor: "backend" })
+      permit = await host.authorize(call, read)
+    }
+    const policy = { default: "allow", rules: [{ ask: { read: "plain/**" } }, refusal], onAsk } as const
+    const { result } = await run(act, { workspace: "/ws", policy }, { resolvePath })
+    expect(permit).toMatchObject({ kind: "refuse" })
+    expect(result.toolCalls).toMatchObject([{ status: "denied" }])
+  }
+})
+
+test.each([
+  ["Read", { path: "/etc/passwd" }, "is outside the workspace"],
+  ["Read", { path: "../other/key" }, "is outside the workspace"],
+  ["Write", { path: "/tmp/x", content: "" }, "is outside the workspace"],
+  ["Grep", { pattern: "key", path: "/" }, "is outside the workspace"],
+  ["Write", { path: ".longhaul/config.json", content: "" }, "governs runs"],
+])("%s of a vendor with %j is refused although the policy allows everything", async (name, args, reason) => {
+  let permit: Permit | undefined
+  const call = { callId: "1", name, args }
+  await run(
+    async (host) => {
+      host.emit({ type: "tool-call", turn: 1, ...call, executor: "backend" })
+      permit = await host.authorize(call, { name, nativeName: name, effect: "once", risk: "low" })
+    },
+    { workspace: "/project", policy: { mode: "auto", rules: [{ allow: { tool: "*" } }] } },
+  )
+  expect(permit).toEqual({ kind: "refuse", reason: expect.stringContaining(reason) })
 })

@@ -9,9 +9,10 @@ import { jsonCopy } from "../../lib/json.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { realArgs } from "../entry.ts"
+import { mayUse } from "../extensions/settings.ts"
 import type { OpenRun } from "../open-run.ts"
-import { callDigest, decideOwn, hookedCall } from "./decide.ts"
-import { answered, denied } from "./outcomes.ts"
+import { answeredRules, callDigest, decideOwn, hookedCall, refusedNow } from "./decide.ts"
+import { answeredInstead, denied } from "./outcomes.ts"
 import { type CallRunner, intentOf } from "./run-call.ts"
 
 type ToolResult = RecordBody & { readonly type: "tool-result" }
@@ -23,6 +24,7 @@ export class OwnCalls {
   readonly #runner: CallRunner
   /** Calls that this session began, refused or finished. */
   readonly #seen = new Map<string, { readonly call: ToolCall; outcome?: ToolOutcome }>()
+  readonly #deciding = new Set<string>()
   readonly #hooked: Promise<unknown>[] = []
 
   constructor(config: ResolvedConfig, run: OpenRun, runner: CallRunner) {
@@ -32,10 +34,23 @@ export class OwnCalls {
   }
 
   async authorize(announced: ToolCall, tool: OwnTool): Promise<Permit> {
+    const { callId, name } = announced
+    // One id, one call: the record of what ran has the id.
+    if (this.#deciding.has(callId)) return refuse(`${name} was not started: another call with its id is being decided.`)
+    this.#deciding.add(callId)
+    try {
+      return await this.#decide(announced, tool)
+    } finally {
+      this.#deciding.delete(callId)
+    }
+  }
+
+  async #decide(announced: ToolCall, tool: OwnTool): Promise<Permit> {
     const call = this.#asApproved({ ...announced, args: jsonCopy(announced.args) })
     if (!this.#runner.isAnnounced(call.callId)) return refuse(`${call.name} was not started: its call is not recorded.`)
     const earlier = this.#earlier(call)
     if (earlier) return earlier
+    if (!mayUse(this.#run.input.extensions.filter, tool.name)) return this.#deny(call, "the run may not use this tool")
     const decided = await this.#runner.decided(call, (each, options) =>
       decideOwn(this.#config, this.#run, each, tool, { ...this.#approval(each), ...options }),
     )
@@ -43,15 +58,20 @@ export class OwnCalls {
     if (decided === undefined || this.#run.controls.stopping)
       return refuse(`${call.name} was not started: the run is being stopped.`)
     if (decided.kind === "deny") return this.#deny(call, decided.reason)
-    if (decided.kind === "answer") return this.#settle(call, answered(decided.text))
-    return this.#begin({ ...call, args: decided.args }, tool)
+    if (decided.kind === "answer") return this.#settle(call, answeredInstead(call, decided.text))
+    const final = { ...call, args: decided.args }
+    const { isApproved } = this.#approval(final)
+    const ruled = isApproved ? answeredRules(this.#run, decided.ruled) : decided.ruled
+    const refused = await refusedNow(this.#config, this.#run, final, ruled, tool)
+    return refused === undefined ? this.#begin(final, tool) : this.#deny(call, refused)
   }
 
   /** Records a result, unless the call has one. */
   finish(event: ToolResult): void {
     const { callId, outcome } = event
     const seen = this.#seen.get(callId)
-    if (seen?.outcome || this.#run.projection.calls.get(callId)?.outcome) return
+    const isSettled = seen?.outcome !== undefined || this.#run.projection.calls.get(callId)?.outcome !== undefined
+    if (isSettled && event.ungated === undefined) return
     const bounded = { status: outcome.status, output: bound(outcome) }
     if (seen) seen.outcome = bounded
     this.#run.journal.append({ ...event, outcome: bounded })

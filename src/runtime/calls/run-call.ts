@@ -1,17 +1,20 @@
 import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Environment } from "../../contract/env.ts"
 import type { Json } from "../../contract/json.ts"
+import type { Ruled } from "../../contract/policy.ts"
 import { type Answered, type Effect, type ToolContext, ToolError, type ToolOutcome } from "../../contract/tool.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
+import { orAborted } from "../../lib/abort.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
+import { callKey, runScope } from "../../lib/tenant/run-keys.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
 import { effectOf, hasEffectPerCall } from "../../tools/kernel/effect-of.ts"
 import { actingTool } from "../../tools/kernel/inner-of.ts"
 import { leaveOpen } from "../agents/leave-open.ts"
 import type { SpawnEnd, SpawnOptions } from "../agents/place.ts"
 import type { ResolvedConfig } from "../config.ts"
-import { callKey, realArgs } from "../entry.ts"
+import { realArgs } from "../entry.ts"
 import { Offload } from "../offload/offload.ts"
 import type { OpenRun } from "../open-run.ts"
 import { approvalRequest, type DecideAgain, type Waited, waitForApproval } from "./ask.ts"
@@ -19,8 +22,18 @@ import { callProgress } from "./call-progress.ts"
 import { CallQuestion } from "./call-question.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
 import { type AskedCallRunner, askForCall } from "./continue-asked.ts"
-import { allowsAtOnce, callDigest, decide, environmentFor, hookedCall, type Question, shownCall } from "./decide.ts"
-import { answered, denied, notOnRecord, notStarted, unknown, withoutSecret } from "./outcomes.ts"
+import {
+  allowsAtOnce,
+  answerOf,
+  callDigest,
+  decide,
+  environmentFor,
+  hookedCall,
+  type Question,
+  refusedNow,
+  shownCall,
+} from "./decide.ts"
+import { denied, notOnRecord, notStarted, unknown, withoutSecret } from "./outcomes.ts"
 import { Overflow } from "./overflow.ts"
 import { Turnstile } from "./turnstile.ts"
 
@@ -33,6 +46,8 @@ export interface ExecuteOptions {
   readonly resumed?: boolean
   /** It continues after its question. */
   readonly answered?: Answered
+  /** What the rules said when it was decided. Absent: no rule applies to such calls. */
+  readonly ruled?: Ruled | undefined
 }
 
 /** Runs the calls of one session: intent, effect, result, each recorded exactly once. */
@@ -113,12 +128,12 @@ export class CallRunner implements AskedCallRunner {
   /** Runs a call that was allowed or needs no decision. */
   async execute(call: ToolCall, options: ExecuteOptions = notBegun): Promise<ToolOutcome | Suspended> {
     const ended = await this.#attempt(call, options)
-    return ended instanceof CallQuestion ? this.#waitForAnswer(call, ended) : ended
+    return ended instanceof CallQuestion ? this.#waitForAnswer(call, ended, options) : ended
   }
 
   /** A question: the attempt has ended with it, and no other call waits for the person. */
   async #attempt(call: ToolCall, options: ExecuteOptions): Promise<ToolOutcome | Suspended | CallQuestion> {
-    const { begun, note, resumed } = options
+    const { begun, note } = options
     const { journal, controls, hooks, input } = this.#run
     const tool = input.dispatcher.tool(call.name)
     const effect = this.effectOf(call)
@@ -130,12 +145,16 @@ export class CallRunner implements AskedCallRunner {
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
+      const refused = await refusedNow(this.#config, this.#run, call, options.ruled)
+      // An earlier process may have run it.
+      const ended = refused === undefined ? undefined : options.resumed ? unknown(call) : denied(call, refused)
+      if (ended) return this.record(call, ended, 0, effect)
       if (hooks.has("preToolCall")) {
         await hooks.call("preToolCall", (hook, at) => hook.preToolCall?.(hookedCall(at, shownCall(this.#run, call))))
       }
       const started = performance.now()
       const question = new CallQuestion(this.#run, call, options.answered)
-      const dispatched = await this.#dispatch(call, question, resumed)
+      const dispatched = await this.#dispatch(call, question, options)
       if (question.isAsked) return question
       const agent = await this.#agents.get(call.callId)
       if (agent && agent.kind !== "ended") return this.#leaveOpen(call, agent)
@@ -187,8 +206,8 @@ export class CallRunner implements AskedCallRunner {
   }
 
   /** The call stays open with its question. One that is not asked now is asked when the run is resumed. */
-  #waitForAnswer(call: ToolCall, question: CallQuestion): Promise<ToolOutcome | Suspended> {
-    const asked = { args: call.args, question: question.record() }
+  #waitForAnswer(call: ToolCall, question: CallQuestion, { ruled }: ExecuteOptions): Promise<ToolOutcome | Suspended> {
+    const asked = { args: call.args, question: question.record(), ruled }
     return askForCall(this.#config, this.#run, this, call, asked)
   }
 
@@ -205,10 +224,11 @@ export class CallRunner implements AskedCallRunner {
     if (inside.rejected) return this.record(call, inside.rejected)
     if (verdict.kind === "suspended") return suspended
     if (verdict.kind === "deny") return this.record(call, denied(call, verdict.reason))
-    if (verdict.kind === "answer") return this.record(call, answered(verdict.text))
-    if (verdict.args === call.args) return this.execute(call)
+    if (verdict.kind === "answer") return this.record(call, answerOf(this.#run, call, verdict.text))
+    const { ruled } = verdict
+    if (verdict.args === call.args) return this.execute(call, { begun: false, ruled })
     const args = jsonCopy(verdict.args)
-    return this.execute({ ...call, args }, changedBy("the policy or a reviewer", args))
+    return this.execute({ ...call, args }, { ...changedBy("the policy or a reviewer", args), ruled })
   }
 
   /** Nobody is asked about a call through another tool that the inner tool would reject. */
@@ -216,7 +236,10 @@ export class CallRunner implements AskedCallRunner {
     const { dispatcher } = this.#run.input
     if (call.invalid !== undefined || dispatcher.tool(call.name)?.inner === undefined) return undefined
     const args = realArgs(this.#config, this.#run, call)
-    return args === undefined ? undefined : dispatcher.rejection({ name: call.name, args }, this.#run.redactor.text)
+    if (args === undefined) return undefined
+    // A check of the tool's author may never settle: it ends with the run.
+    const rejection = dispatcher.rejection({ name: call.name, args }, this.#run.redactor.text)
+    return orAborted(rejection, this.#run.controls.signal)
   }
 
   /** Decides about a call, asking a person if need be. Undefined: the run cannot be recorded any more. */
@@ -227,11 +250,12 @@ export class CallRunner implements AskedCallRunner {
       // A run that is being stopped starts no call, so nothing is left to decide.
       if (run.controls.stopping) return { kind: "allow", args: call.args }
       let verdict: Waited = await decideCall(call, {})
-      if (verdict.kind === "ask" && verdict.via === "wait") {
+      // A run that is being released waits for nobody.
+      if (verdict.kind === "ask" && verdict.via === "wait" && !run.controls.releasing) {
         verdict = await waitForApproval(this.#config, run, call, verdict, decideCall)
       }
       if (verdict.kind !== "ask") return verdict
-      if (run.place?.deniesQuestions)
+      if (run.place?.deniesQuestions && !run.controls.stopping)
         return { kind: "deny", reason: `an agent cannot ask a person: ${verdict.question}` }
       this.suspend(call, verdict)
       return { kind: "suspended" }
@@ -258,19 +282,20 @@ export class CallRunner implements AskedCallRunner {
       this.#early.set(call.callId, resolve)
     })
     const question = new CallQuestion(this.#run, call, undefined)
-    const outcome = await this.#dispatch(call, question)
+    const outcome = await this.#dispatch(call, question, notBegun)
     const durationMs = performance.now() - started
     if (!(await onRecord)) return outcome
-    return question.isAsked ? this.#waitForAnswer(call, question) : this.record(call, outcome, durationMs)
+    return question.isAsked ? this.#waitForAnswer(call, question, notBegun) : this.record(call, outcome, durationMs)
   }
 
   /** Only here a call has the values of its secrets. */
-  async #dispatch(call: ToolCall, question: CallQuestion, resumed = false): Promise<ToolOutcome> {
+  async #dispatch(call: ToolCall, question: CallQuestion, options: ExecuteOptions): Promise<ToolOutcome> {
     const { redactor, input } = this.#run
+    const { resumed = false, ruled } = options
     const args = realArgs(this.#config, this.#run, call)
     if (args === undefined) return withoutSecret(call)
     const started = performance.now()
-    const env = await environmentFor(this.#config, this.#run, call, this.#overflow.env)
+    const env = await environmentFor(this.#config, this.#run, { ...call, args }, this.#overflow.env, ruled)
     const keep = this.#overflow.keeperOf(call, this.#offload.isOffered)
     const progress = callProgress(this.#run, call.callId)
     const own = this.#offload.context(contextOf(env, this.#run, call, progress.tell), call)
@@ -283,7 +308,7 @@ export class CallRunner implements AskedCallRunner {
       return agent?.kind === "ended" && outcome.status !== "ok" ? agent.outcome : outcome
     }
     if (!scansOutput(this.#run, call)) return dispatch(context, keep, this.#offload.of(call))
-    const check = new OutputCheck(this.#config, this.#run, call, keep)
+    const check = new OutputCheck(this.#config, this.#run, call, args, keep)
     const quiet = { ...context, progress: () => {} }
     const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))
     // The outcome of a call that has asked is not passed on.
@@ -335,15 +360,18 @@ export function changedBy(author: string, args: Json): ExecuteOptions {
 export function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
   const { callId } = call
   const digest = callDigest(config, call, input.recordedCwd)
-  return { type: "tool-intent", callId, digest, effect, key: callKey(key, call) } as const
+  return { type: "tool-intent", callId, digest, effect, key: callKey(key, callId) } as const
 }
 
 function contextOf(env: Environment, run: OpenRun, call: ToolCall, progress: ToolContext["progress"]): ToolContext {
   const { callId } = call
   return {
     signal: run.controls.signal,
-    idempotencyKey: callKey(run.key, call),
+    idempotencyKey: callKey(run.key, callId),
+    workspaceId: run.key.workspaceId,
     runId: run.key.runId,
+    runScope: runScope(run.tenant, run.key),
+    ...(run.input.metadata && { metadata: run.input.metadata }),
     callId,
     ...(run.key.agent !== undefined && { agent: run.key.agent }),
     cwd: run.input.cwd,

@@ -13,7 +13,7 @@ export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<Co
   if (compaction === false || history !== "messages" || resume !== "history") return undefined
   const { at = 0.8, keep, instructions, model } = compaction
   const known = compaction.window ?? (target.model && (await windowOf(target.model)))
-  const { recent, isAsked, learnedWindow = Number.POSITIVE_INFINITY } = projection.context
+  const { recent, isAsked, accepted, learnedWindow = Number.POSITIVE_INFINITY } = projection.context
   return {
     at,
     ...(keep !== undefined && { keep }),
@@ -24,6 +24,7 @@ export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<Co
     ...(instructions !== undefined && { instructions: redactor.again(instructions) }),
     said: prepared.said,
     ...(prepared.measured && { measured: prepared.measured }),
+    accepted,
     recent,
     isAsked,
   }

@@ -2,14 +2,14 @@ import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { plainText } from "../../lib/content.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { pathsIn, readers, writers } from "../../policy/rules/tool-shapes.ts"
+import { usesOf } from "../../policy/rules/known-tools.ts"
 import type { OpenRun } from "../open-run.ts"
 
 /** What a summary must not lose, from the journal: files, background commands, agents, tasks, tools that were found and stored results. */
 export async function compactionFacts({ projection, input }: OpenRun): Promise<string> {
   const calls = [...projection.calls.values()].filter(({ outcome }) => outcome?.status === "ok")
-  const changed = await filesOf(calls, writers)
-  const read = (await filesOf(calls, readers)).filter((path) => !changed.includes(path))
+  const changed = await filesOf(calls, "write")
+  const read = (await filesOf(calls, "read")).filter((path) => !changed.includes(path))
   return [
     section("Files that were changed", changed),
     section("Files that were only read", read),
@@ -32,11 +32,11 @@ function section(title: string, entries: readonly string[]): string {
   return [`${title}:`, ...(left > 0 ? [`- (${left} earlier ones)`] : []), ...lines].join("\n")
 }
 
-async function filesOf(calls: readonly ProjectedCall[], tools: readonly string[]): Promise<readonly string[]> {
+async function filesOf(calls: readonly ProjectedCall[], use: "read" | "write"): Promise<readonly string[]> {
   const paths = new Set<string>()
   for (const { name, args, finalArgs = args } of calls) {
-    if (!tools.includes(name)) continue
-    for (const path of await pathsIn(name, finalArgs)) {
+    const uses = await usesOf({ tool: name, args: finalArgs })
+    for (const path of uses[use] ?? []) {
       if (path === undefined) continue
       // The order of last use.
       paths.delete(path)

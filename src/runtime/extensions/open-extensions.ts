@@ -67,12 +67,13 @@ export class OpenExtensions {
   }
 
   #runFor(recorded: RecordedExtension | undefined): ExtensionRun {
-    const { key, input, controls, journal, target } = this.#run
+    const { key, tenant, input, controls, journal, target } = this.#run
     const { workspaceId, runId, nodeId } = key
     const sample = sampler(this.#config, this.#run)
     const contextTokens = target.model?.contextTokens ?? target.backend.capabilities.contextTokens
     return {
       workspaceId,
+      tenant,
       runId,
       nodeId,
       task: taskOf(this.#run),

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest"
+import { LonghaulError } from "../../contract/error.ts"
 import type { RunRecord } from "../../contract/event.ts"
 import type { Extension, SampleRequest } from "../../contract/extension.ts"
 import type { Model } from "../../contract/provider.ts"
-import type { RuntimeConfig } from "../../contract/run.ts"
+import type { ResumeInput, RuntimeConfig } from "../../contract/run.ts"
 import type { Store } from "../../contract/store.ts"
 import { createRuntime } from "../../index.ts"
 import { project } from "../../journal/projection.ts"
@@ -103,7 +104,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     const { model, asked } = hanging()
     void runtimeOver(store, model, asking(), { limits }).run({ task: "x", runId: "r" })
     await asked
-    const resumed = await runtimeOver(store, scriptedModel(["done"]), idle).resume({ runId: "r", takeover: true })
+    const resumed = await resumedOver(store, { runId: "r", takeover: true })
     expect(resumed).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
   })
 
@@ -120,6 +121,32 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     spent.lose()
     expect([spent.tokens, spent.usd]).toEqual([totalTokens(usage), usage.costUsd])
     expect(spent.tokens).toBeLessThan(request.maxOutputTokens)
+  })
+
+  test("counts with its whole reserve if its answer is cut", async () => {
+    const store = memoryStore()
+    let calls = 0
+    const scripted = scriptedModel(["done"])
+    const cut: Model = {
+      ...scripted,
+      converse: (setup) => ({
+        async call(messages, sink, signal) {
+          if (calls++ > 0) return scripted.converse(setup).call(messages, sink, signal)
+          sink.accepted?.()
+          throw new LonghaulError("network", "cut")
+        },
+      }),
+    }
+    const result = await runtimeOver(store, cut, asking([]), { limits: { tokens: 1000 } }).run({
+      task: "x",
+      runId: "r",
+    })
+    expect(result.status).toBe("failed")
+    const records = await recordsOf(store)
+    const start = records.find(({ type }) => type === "sample-start")
+    const { spent } = project(records)
+    expect(spent.tokens).toBe(start?.type === "sample-start" ? start.reserve.tokens : undefined)
+    expect(result.error?.code).toBe("budget_exceeded")
   })
 
   test("counts with its whole reserve if the run is stopped before the answer", async () => {
@@ -140,7 +167,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     await asked
     stop.abort()
     expect(await running).toMatchObject({ status: "cancelled" })
-    const resumed = await runtimeOver(store, scriptedModel(["done"]), idle).resume({ runId: "r" })
+    const resumed = await resumedOver(store, { runId: "r" })
     expect(resumed).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
   })
 
@@ -167,7 +194,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     const extension: Extension = {
       name: "probe",
       async open(run) {
-        await runtimeOver(store, scriptedModel(["done"]), idle).resume({ runId: "r", takeover: true })
+        await resumedOver(store, { runId: "r", takeover: true })
         ends.push(await run.sample?.(request).catch((error: Error) => error.message))
         return {}
       },
@@ -190,3 +217,9 @@ test("a request of an extension in a run without limits has no reserve", async (
   const types = (await recordsOf(store)).map(({ type }) => type)
   expect([types.includes("metering"), types.includes("sample-start")]).toEqual([true, false])
 })
+
+/** In another process, which names the model to go on with. */
+function resumedOver(store: Store, input: ResumeInput) {
+  const model = scriptedModel(["done"])
+  return runtimeOver(store, model, idle).resume({ ...input, model })
+}

@@ -4,7 +4,8 @@ import type { ExtensionRun, SampleAnswer, SampleRequest } from "../../contract/e
 import type { Model } from "../../contract/provider.ts"
 import type { Usage } from "../../contract/result.ts"
 import { newNonce } from "../../lib/id.ts"
-import { noUsage } from "../../lib/usage.ts"
+import { AttemptCost } from "../../lib/money/attempt-cost.ts"
+import { noUsage, unknownUsage } from "../../lib/usage.ts"
 import { costOf } from "../../observe/price.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
@@ -28,6 +29,7 @@ async function sample(
   // A token has at least one byte.
   const inputTokens = new TextEncoder().encode(JSON.stringify([system, messages])).length
   const reserved = await reserve(run, request, boundOf({ inputTokens, outputTokens: maxOutputTokens }, pricing))
+  const cost = new AttemptCost()
   try {
     const { transport } = config
     const conversation = model.converse({
@@ -36,15 +38,19 @@ async function sample(
       maxOutputTokens,
       ...(system !== undefined && { system }),
     })
-    const answer = await conversation.call(messages, {}, controls.signal)
+    const answer = await conversation.call(messages, cost, controls.signal)
     const usage = { ...answer.usage, costUsd: answer.usage.costUsd ?? (pricing && costOf(answer.usage, pricing)) }
     reserved.settle(usage, answer.model)
     await journal.flush()
     const text = answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("")
     return { text: redactor.text(text), model: answer.model }
   } catch (error) {
-    if (LonghaulError.is(error)) throw error
-    throw new LonghaulError("internal", "The model could not be asked.", { cause: error })
+    const failure = LonghaulError.is(error)
+      ? error
+      : new LonghaulError("internal", "The model could not be asked.", { cause: error })
+    const { usage, failed } = cost.metering(failure) ?? {}
+    if (usage && failed) reserved.fail({ ...usage, costUsd: pricing && costOf(usage, pricing) }, failed)
+    throw failure
   } finally {
     reserved.refund()
   }
@@ -60,6 +66,8 @@ async function priceOf({ prices, unknownPrice }: ResolvedConfig, { ledger }: Ope
 /** The reserve of a request. It ends once: settled, or given back. */
 interface Reserved {
   settle(usage: Usage, model: string): void
+  /** Settles a request whose answer failed. */
+  fail(usage: Usage, failed: "reported" | "unreported"): void
   refund(): void
 }
 
@@ -72,6 +80,9 @@ async function reserve({ ledger, controls, journal }: OpenRun, { source }: Sampl
       settle(usage, model) {
         ledger.spend(usage)
         journal.append(metering(usage, model))
+      },
+      fail(usage, failed) {
+        journal.append({ ...metering(usage), failed })
       },
       refund() {},
     } satisfies Reserved
@@ -91,6 +102,11 @@ async function reserve({ ledger, controls, journal }: OpenRun, { source }: Sampl
       isSettled = true
       ledger.settle(held, usage)
       journal.append({ ...metering(usage, model), sample })
+    },
+    fail(usage, failed) {
+      isSettled = true
+      ledger.settle(held, failed === "reported" ? usage : unknownUsage)
+      journal.append({ ...metering(usage), sample, failed, ...(failed === "unreported" && { reserve: held }) })
     },
     refund() {
       ledger.refund(held)

@@ -11,7 +11,16 @@ export function scopedStore(store: Store, workspaceId: string): ExtensionRun["sh
     location: store.location,
     folder: (path) => store.folder(inside(path)),
     list: (path, part) => store.list(inside(path), part),
+    ...(store.within && { within: (path) => scoped(inside, store.within?.(inside(path)) ?? store) }),
   }
+}
+
+function scoped(inside: (path: string) => string, { folder, list }: Pick<Store, "folder" | "list">) {
+  const part: Pick<Store, "folder" | "list"> = {
+    folder: (path) => folder(inside(path)),
+    list: (path, names) => list(inside(path), names),
+  }
+  return part
 }
 
 function checkedPath(path: string): string {

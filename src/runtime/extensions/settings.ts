@@ -1,8 +1,10 @@
+import type { Backend } from "../../contract/backend.ts"
 import type { Capabilities } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ToolFilter } from "../../contract/extension.ts"
 import type { McpServers } from "../../contract/mcp.ts"
-import type { RunInput } from "../../contract/run.ts"
+import type { ChainEntry, RunInput } from "../../contract/run.ts"
+import { mcpSafe } from "../../lib/mcp-servers.ts"
 import { list } from "../input/shapes.ts"
 
 /** What a run draws on. */
@@ -10,6 +12,7 @@ export interface RunExtensions {
   readonly all: readonly Extension[]
   /** Opened anew, although the run's journal may have an earlier version of them. */
   readonly anew: readonly Extension[]
+  /** The tools of extensions and of the backend that it may use. */
   readonly filter: ToolFilter
 }
 
@@ -52,12 +55,16 @@ function mergedExtensions(runtime: readonly Extension[], run: readonly Extension
   return [...runtime.filter(({ name }) => !run.some((own) => own.name === name)), ...run]
 }
 
-/** True if a run gets tools that are not known before it begins. */
-export function drawsOnMore({
-  extensions = [],
-  mcpServers = {},
-}: Pick<RunInput, "extensions" | "mcpServers">): boolean {
-  return extensions.length > 0 || Object.keys(mcpServers).length > 0
+interface Sources extends Pick<RunInput, "extensions" | "mcpServers"> {
+  readonly backend?: Backend | string | undefined
+  readonly chain?: readonly ChainEntry[] | undefined
+}
+
+/** True if a run gets tools that are not known before it begins: of extensions, of servers, or of a backend itself. */
+export function drawsOnMore({ extensions = [], mcpServers = {}, backend, chain }: Sources): boolean {
+  const name = typeof backend === "object" ? backend.name : (backend ?? "native")
+  const isForeign = name !== "native" || chain !== undefined
+  return isForeign || extensions.length > 0 || Object.keys(mcpServers).length > 0
 }
 
 export function toolFilter({
@@ -67,8 +74,18 @@ export function toolFilter({
   return { ...(allowedTools && { allowed: allowedTools }), ...(disabledTools && { disabled: disabledTools }) }
 }
 
-/** A run can only restrict the tools of its runtime. */
-function narrowed(runtime: ToolFilter, run: ToolFilter): ToolFilter {
+/** True if a run may use a tool of this name. Tools of MCP servers have one name in policies and another for models. */
+export function mayUse({ allowed, disabled = [] }: ToolFilter, name: string): boolean {
+  const [, server = "", tool = ""] = /^mcp:([^/]+)\/(.+)$/s.exec(name) ?? []
+  const names = server === "" ? [name] : [name, `mcp__${mcpSafe(server)}__${mcpSafe(tool)}`]
+  return (
+    !names.some((each) => disabled.includes(each)) &&
+    (allowed === undefined || names.some((each) => allowed.includes(each)))
+  )
+}
+
+/** A run can only restrict the tools of its runtime, and an agent those of its run. */
+export function narrowed(runtime: ToolFilter, run: ToolFilter): ToolFilter {
   const disabled = [...(runtime.disabled ?? []), ...(run.disabled ?? [])]
   const allowed = runtime.allowed && run.allowed ? both(runtime.allowed, run.allowed) : (run.allowed ?? runtime.allowed)
   return { ...(allowed && { allowed }), ...(disabled.length > 0 && { disabled }) }
@@ -102,7 +119,6 @@ export function drawnOn(
   if (isOurs && !serverExtension) throw noServers()
   const ours = isOurs && serverExtension ? [serverExtension(servers)] : []
   const all = mergedExtensions(mergedExtensions(source.extensions, ours), given)
-  if (all.length === 0) return { mcpServers: servers, extensions: noExtensions }
   return {
     mcpServers: ours.length > 0 ? {} : servers,
     extensions: { all, anew: given, filter: narrowed(source.extensionTools, filter) },

@@ -1,5 +1,6 @@
 import type { BackendDeadlines, Selection } from "../../contract/run.ts"
 import { checkKeys, keys, LARGEST_LIMIT, oneOf, wholeNumber } from "../../lib/known-keys.ts"
+import { allFeatures } from "../backends/select.ts"
 import { list } from "./shapes.ts"
 
 const defaultDeadlines: BackendDeadlines = { openMs: 60_000, replyMs: 30_000, stopMs: 3_000, idleMs: 600_000 }
@@ -16,8 +17,13 @@ export function checkedSelection(selection: Selection | undefined): Selection {
   checkKeys("selection", selection, selectionKeys)
   const { strategy, requires } = selection
   if (strategy !== undefined) oneOf("selection.strategy", strategy, strategies)
-  list("selection.requires", requires)
+  checkFeatures("selection.requires", requires)
   return selection
+}
+
+/** Throws for a name that is no feature: a misspelt requirement would never be met, or never be checked. */
+export function checkFeatures(name: string, features: unknown): void {
+  for (const feature of list(name, features)) oneOf(name, String(feature), allFeatures)
 }
 
 const deadlineKeys = keys<BackendDeadlines>()("openMs", "replyMs", "stopMs", "idleMs")

@@ -2,6 +2,7 @@ import type { CompactionSettings, OffloadSettings, RecordedCompaction } from "..
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model } from "../../contract/provider.ts"
 import { checkKeys, keys, shown, wholeNumber } from "../../lib/known-keys.ts"
+import { recalledModel, recordedModel } from "../backends/named-models.ts"
 
 /** Checked settings, with a model as a value. False: a conversation is never shortened. */
 export type CheckedCompaction = false | (Omit<CompactionSettings, "model"> & { readonly model?: Model })
@@ -24,14 +25,29 @@ export function checkedCompaction(
   return { ...base, ...plain, ...(model !== undefined && { model: resolveModel(model) }) }
 }
 
-/** The settings of a run as they are stored: a model or a function that was passed as a value is passed again on resume. */
-export function recordedCompaction(given: false | CompactionSettings): RecordedCompaction | false {
+/** The settings of a resumed run. Its model is the runtime's, or the one that its name means here. */
+export function recalledCompaction(
+  recorded: RecordedCompaction | false | undefined,
+  resolveModel: (model: Model | string) => Model,
+  base: CheckedCompaction,
+): false | CompactionSettings | undefined {
+  if (!recorded || recorded.model === undefined) return recorded
+  const { endpoint, model, ...plain } = recorded
+  return { ...plain, model: recalledModel({ model, endpoint }, [base ? base.model : undefined], resolveModel) }
+}
+
+/** The settings of a run as they are stored: a function that was passed as a value is passed again on resume. */
+export function recordedCompaction(
+  given: false | CompactionSettings,
+  checked: CheckedCompaction,
+): RecordedCompaction | false {
   if (given === false) return false
   const { model, offload, ...plain } = given
+  const { model: used } = checked || {}
   const { summarizer: _, ...stored } = typeof offload === "object" ? offload : {}
   return {
     ...plain,
-    ...(typeof model === "string" && { model }),
+    ...(model !== undefined && used && recordedModel(used)),
     ...(offload !== undefined && { offload: typeof offload === "object" ? stored : offload }),
   }
 }

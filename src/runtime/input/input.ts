@@ -1,3 +1,4 @@
+import type { Capabilities } from "../../contract/capabilities.ts"
 import type { RecordedCompaction } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RecordedExtension, ToolFilter } from "../../contract/extension.ts"
@@ -7,18 +8,19 @@ import type { Message } from "../../contract/message.ts"
 import type { Effort, ModelSettings } from "../../contract/model-settings.ts"
 import type { AlwaysScope, RunPolicy } from "../../contract/policy.ts"
 import type { Limits } from "../../contract/result.ts"
-import type { RunInput, Slice } from "../../contract/run.ts"
+import type { RunInput, RunReference, Slice } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import type { Tool, UnknownOutcome } from "../../contract/tool.ts"
 import { checkedId, newRunId } from "../../lib/id.ts"
-import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
+import { checkKeys, keys, oneOf, shown, wholeNumber } from "../../lib/known-keys.ts"
 import { checkedServers } from "../../lib/mcp-servers.ts"
 import { modelSettings } from "../../lib/model-settings.ts"
+import { checkShape, type Shape, usable } from "../../lib/schema/shape.ts"
 import { checkRunPolicy } from "../../policy/policies.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
 import { AGENT, agentTools, isAgentTool } from "../agents/agent-tools.ts"
 import { agentsOfRun, type CheckedAgents, checkTypeTools } from "../agents/settings.ts"
-import { requirementsOf, selectBackend } from "../backends/select.ts"
+import { featuresIn, requirementsOf, selectBackend } from "../backends/select.ts"
 import { type Chain, chainOf } from "../backends/targets.ts"
 import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
 import { checkedExtensions, drawnOn, drawsOnMore, type RunExtensions, toolFilter } from "../extensions/settings.ts"
@@ -85,7 +87,8 @@ export interface EarlierExchanges {
 
 export function runKey(config: ResolvedConfig, input: RunInput): RunKey {
   // Validated when the run is opened, so that errors become its result.
-  return { workspaceId: config.workspaceId, runId: input?.runId ?? newRunId(), nodeId: input?.nodeId ?? "main" }
+  const { runId = newRunId(), nodeId = "main" } = usable<Partial<RunReference>>(input, idShape)
+  return { workspaceId: config.workspaceId, runId, nodeId }
 }
 
 /** `filter`: the tools of extensions that it may use. Default: those that the input selects. */
@@ -96,7 +99,7 @@ export async function checkInput(
   filter?: ToolFilter,
 ): Promise<CheckedInput> {
   if (typeof input === "string") throw taskAlone()
-  checkKeys("run", input, inputKeys)
+  checkShape<RunInput>("run", input, runShape)
   checkTools(input.tools)
   list("allowedTools", input.allowedTools)
   list("disabledTools", input.disabledTools)
@@ -114,10 +117,11 @@ export async function checkInput(
   if (agents) checkTypeTools(agents, [...config.tools, ...dispatcher.listTools()])
   // FetchData reads what the run already has: it needs no feature of a backend.
   const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
-  const chain = await selectedChain(config, input, tools)
+  const chain = await selectedChain(config, input, tools, Object.keys(servers).length > 0)
+  checkAllowed(config, input, chain, dispatcher)
   const drawn = drawnOn(config, chain, servers, checkedExtensions(input.extensions), filter ?? toolFilter(input))
   const redactor = config.redactorOf(chain, drawn, key)
-  const form = outputForm(input)
+  const form = outputForm(input, config.schemas)
   const cwd = workingDirectory(config.workspace, input.cwd ?? ".")
   return {
     messages: redactor.json(await messagesOf(config, input, cwd)),
@@ -131,7 +135,9 @@ export async function checkInput(
     dispatcher,
     limits: resolveLimits(input.limits, config.limits),
     compaction,
-    ...(input.compaction !== undefined && { ownCompaction: redactor.json(recordedCompaction(input.compaction)) }),
+    ...(input.compaction !== undefined && {
+      ownCompaction: redactor.json(recordedCompaction(input.compaction, compaction)),
+    }),
     ...(input.slice && { slice: checkedSlice(input.slice) }),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],
@@ -147,15 +153,27 @@ async function selectedChain(
   { targets, backends, backendEnv, selection: own, latencies }: ResolvedConfig,
   input: RunInput,
   tools: readonly { readonly name: string }[],
+  hasServers: boolean,
 ): Promise<Chain> {
   const isAuto = input.chain === undefined && (input.backend ?? targets.backend) === "auto"
   if (!isAuto) return chainOf(targets, input)
   const selection = { ...own, ...checkedSelection(input.selection) }
-  const candidates = await backends.usable(backendEnv)
+  const [native] = await chainOf(targets, { ...input, backend: backends.native })
+  const usable = await backends.usable(backendEnv)
+  // Without a model the native backend is the last resort, whose failure says what is missing.
+  const candidates = native.model ? usable : usable.filter((backend) => backend !== backends.native)
   const requires = requirementsOf(tools, input.task ?? "", selection.requires)
-  const { backend, reasons } = selectBackend(candidates, backends.native, requires, selection, latencies)
+  const featuresOf = (capabilities: Capabilities) => featuresIn(capabilities, tools, hasServers)
+  const { backend, reasons } = selectBackend(candidates, backends.native, requires, selection, latencies, featuresOf)
   const [target] = await chainOf(targets, { ...input, backend })
-  return [{ ...target, reasons }]
+  const chosen = { ...target, reasons }
+  // A program that turns out to be logged out, or to fail, is replaced by the backend that needs none.
+  return backend === backends.native || !native.model
+    ? [chosen]
+    : [
+        { ...chosen, isChosen: true },
+        { ...native, reasons: ["The chosen backend failed."] },
+      ]
 }
 
 export function checkedSlice(slice: Slice): Slice {
@@ -196,8 +214,24 @@ function dispatcherOf(
   const own = toolsWith(config, agents)
   const isSame = own === config.tools && fetches === offloads(config.compaction)
   if (isSame && tools.length === 0 && !allowedTools && !disabledTools) return config.dispatcher
-  const moreComeLater = drawsOnMore(config) || drawsOnMore(input)
+  const moreComeLater = drawsOnMore({ ...config, ...config.targets }) || drawsOnMore(input)
   return fetchingDispatcher(config, [...own, ...tools], toolFilter(input), fetches, moreComeLater)
+}
+
+/** Names of a backend's own tools are known once the backend is. Those of extensions come later. */
+function checkAllowed(config: ResolvedConfig, input: RunInput, chain: Chain, dispatcher: Dispatcher): void {
+  const { extensions, mcpServers } = config
+  const own = { extensions: input.extensions ?? [], mcpServers: input.mcpServers ?? {} }
+  if (drawsOnMore({ extensions, mcpServers }) || drawsOnMore(own)) return
+  const known = [
+    ...chain.flatMap(({ backend }) => backend.capabilities.ownTools),
+    ...[...config.tools, ...(input.tools ?? []), ...dispatcher.listTools(), fetchData],
+  ].map(({ name }) => name)
+  const unknown = input.allowedTools?.find((name) => !known.includes(name) && !name.startsWith("mcp"))
+  if (unknown === undefined) return
+  throw new LonghaulError("config_invalid", `allowedTools names ${shown(unknown)}, which is not an available tool.`, {
+    fix: `Use any of: ${[...new Set(known)].join(", ")}.`,
+  })
 }
 
 /** A dispatcher of the selected tools, with FetchData if the run has results to fetch and its runtime allows it. */
@@ -221,38 +255,40 @@ export function toolsWith(config: ResolvedConfig, agents: CheckedAgents | undefi
 
 const sliceKeys = keys<Slice>()("turns", "timeMs")
 
-const inputKeys = keys<RunInput>()(
-  "task",
-  "messages",
-  "attachments",
-  "runId",
-  "nodeId",
-  "system",
-  "memoryContext",
-  "model",
-  "backend",
-  "chain",
-  "selection",
-  "mcpServers",
-  "extensions",
-  "providerSessionId",
-  "temperature",
-  "maxOutputTokens",
-  "effort",
-  "tools",
-  "allowedTools",
-  "disabledTools",
-  "outputSchema",
-  "outputMode",
-  "limits",
-  "agents",
-  "compaction",
-  "slice",
-  "unknownOutcome",
-  "policy",
-  "signal",
-  "cwd",
-  "metadata",
-  "onEvent",
-  "onProgress",
-)
+export const idShape: Shape<RunReference> = { runId: "text", nodeId: "text" }
+
+export const runShape: Shape<RunInput> = {
+  task: "text",
+  messages: "objects",
+  attachments: "objects",
+  runId: "text",
+  nodeId: "text",
+  system: "text",
+  memoryContext: "text",
+  model: ["text", "object"],
+  backend: ["text", "object"],
+  chain: "texts or objects",
+  selection: "object",
+  mcpServers: "object",
+  extensions: "objects",
+  providerSessionId: "text",
+  temperature: "number",
+  maxOutputTokens: "number",
+  effort: "text",
+  tools: "objects",
+  allowedTools: "texts",
+  disabledTools: "texts",
+  outputSchema: ["text", "function", "object"],
+  outputMode: "text",
+  limits: "object",
+  agents: ["object", "false"],
+  compaction: ["object", "false"],
+  slice: "object",
+  unknownOutcome: "text",
+  policy: "object",
+  signal: "signal",
+  cwd: "text",
+  metadata: "object",
+  onEvent: "function",
+  onProgress: "function",
+}

@@ -37,8 +37,8 @@ const knownKeys = {
   remove: keys<Options<"remove", 1>>()("nodeId"),
   replay: keys<Options<"replay", 1>>()("nodeId", "onEvent"),
   retryWebhook: keys<Options<"retryWebhook", 1>>()("nodeId", "seq"),
-  runs: keys<Options<"runs", 0>>()("status", "runId", "limit", "before"),
+  runs: keys<Options<"runs", 0>>()("status", "runId", "metadata", "limit", "before"),
   steer: keys<Options<"steer", 2>>()("nodeId"),
-  waitFor: keys<Options<"waitFor", 1>>()("nodeId", "timeoutMs", "pollIntervalMs"),
+  waitFor: keys<Options<"waitFor", 1>>()("nodeId", "timeoutMs", "pollIntervalMs", "outputSchema"),
   webhookDeliveries: keys<Options<"webhookDeliveries", 1>>()("nodeId"),
 } as const

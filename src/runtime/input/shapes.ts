@@ -47,7 +47,7 @@ function checkObserver(observer: unknown, name: string): void {
   checkKeys(name, observer, observerKeys, true)
 }
 
-function needsFunction(name: string, value: unknown, member: string, fix?: string): void {
+export function needsFunction(name: string, value: unknown, member: string, fix?: string): void {
   const isObject = (typeof value === "object" && value !== null) || typeof value === "function"
   if (!isObject) throw wrong(name, value, "an object", fix)
   if (typeof Reflect.get(value, member) === "function") return

@@ -8,6 +8,8 @@ import { type FetchContext, fetchData } from "./fetch-data.ts"
 const context: ToolContext = {
   signal: new AbortController().signal,
   idempotencyKey: "key",
+  workspaceId: "default",
+  runScope: "default.run",
   runId: "run",
   callId: "2.0",
   cwd: "/",

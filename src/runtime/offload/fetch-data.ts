@@ -1,6 +1,7 @@
 import type { ContentPart } from "../../contract/content.ts"
 import type { Json } from "../../contract/json.ts"
 import { type ToolContext, ToolError } from "../../contract/tool.ts"
+import { usesNothing } from "../../lib/access/arguments.ts"
 import { isInsideCharacter, startOf, truncateUtf8 } from "../../lib/truncate.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
 import { atPointer } from "./json-pointer.ts"
@@ -38,6 +39,7 @@ export const fetchData = defineTool({
     "Without other arguments it returns the whole result, or the first page of one that is too long. " +
     "Fetch only the part that you need: a value in JSON with `pointer`, the places that contain a text with `find`, " +
     "a range of characters with `offset` and `limit`.",
+  uses: usesNothing,
   effect: "none",
   input: {
     type: "object",

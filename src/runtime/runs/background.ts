@@ -1,8 +1,9 @@
 import type { RunKey } from "../../contract/store.ts"
+import { takeAbandoned } from "../../journal/recover.ts"
 import { delay } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
-import { openNodes, readNode } from "./list-runs.ts"
-import { endRun, takeAbandoned, takeOnce, wasOrphaned } from "./manage-runs.ts"
+import { ifDamaged, openNodes, readNode } from "./list-runs.ts"
+import { endRun, takeOnce, wasOrphaned } from "./manage-runs.ts"
 import type { OwnerState, OwnerWatch } from "./owner-watch.ts"
 import type { FoundRun } from "./read-runs.ts"
 import type { SurveyedNode } from "./survey.ts"
@@ -14,42 +15,50 @@ export interface Orphan {
   readonly owner: OwnerState
 }
 
-interface FoundOrphans {
+export interface FoundOrphans {
+  /** Paused runs that an orderly shutdown released for the next process. */
+  readonly released: readonly Orphan[]
   /** Runs whose status is still `running`. */
   readonly orphans: readonly Orphan[]
   /** Paused or ended runs with a takeover that was started and never completed, which hides their newest records. */
   readonly abandonedTakes: readonly Orphan[]
 }
 
-/** Finds runs whose owner is dead, or has shown no sign of life for `staleMs`. */
-export async function findOrphans(
+/**
+ * Finds runs whose owner is dead or released them, and after `staleMs` those whose owner has shown no sign of life: what is known at
+ * once does not wait for the others.
+ */
+export async function* findOrphans(
   config: ResolvedConfig,
   watch: OwnerWatch,
   isOurs: (key: RunKey) => boolean,
   staleMs: number,
   signal: AbortSignal,
-): Promise<FoundOrphans> {
-  const orphans: Orphan[] = []
-  const abandonedTakes: Orphan[] = []
+): AsyncGenerator<FoundOrphans> {
   let watched = (await openNodes(config)).filter(({ key }) => !isOurs(key))
   for (let pass = 0; pass < 2 && watched.length > 0; pass++) {
     // Timers may fire slightly early.
     if (pass > 0) await delay(staleMs + 2, signal)
     if (signal.aborted) break
     const alive: SurveyedNode[] = []
+    const orphans: Orphan[] = []
+    const abandonedTakes: Orphan[] = []
+    const released: Orphan[] = []
     for (const node of watched) {
       const { key } = node
-      const found = await readNode(config, node)
+      const found = await readNode(config, node).catch(ifDamaged)
       if (found === null) continue
-      const isRunning = found.projection.status === "running"
-      if (!isRunning && found.taking === undefined) continue
+      const { status, isHandedOn } = found.projection
+      const isRunning = status === "running"
+      const isReleased = status === "paused" && isHandedOn
+      if (!isRunning && !isReleased && found.taking === undefined) continue
       const state = await watch.look(key, found, staleMs)
       if (state === "alive") alive.push(node)
-      else (isRunning ? orphans : abandonedTakes).push({ key, found, owner: state })
+      else (isRunning ? orphans : isReleased ? released : abandonedTakes).push({ key, found, owner: state })
     }
     watched = alive
+    yield { orphans, abandonedTakes, released }
   }
-  return { orphans, abandonedTakes }
 }
 
 /** Ends orphaned runs as failed. Returns the runs that no other process took first. */

@@ -7,6 +7,7 @@ import { createReader } from "../../journal/reader.ts"
 import { delay, orAborted } from "../../lib/abort.ts"
 import type { ResolvedConfig } from "../config.ts"
 import type { LiveRun, LiveRuns } from "./live-runs.ts"
+import { isVoidTake } from "./read-runs.ts"
 import { SharedReader } from "./shared-reader.ts"
 
 export interface FollowOptions {
@@ -134,13 +135,15 @@ export class Followers {
 
   /** The records so far, without those that a takeover could still discard. */
   async #history(key: RunKey): Promise<readonly RunRecord[]> {
-    const records = await createReader(this.#config.store.folder(runPath(key))).next()
+    const folder = this.#config.store.folder(runPath(key))
+    const records = await createReader(folder, isVoidTake(this.#config, key)).next()
     return records.some(({ type }) => type === "run-remove") ? [] : records.map(published)
   }
 
   #join(key: RunKey): SharedReader {
     const path = runPath(key)
-    const reader = this.#readers.get(path) ?? new SharedReader(this.#config.store.folder(path))
+    const reader =
+      this.#readers.get(path) ?? new SharedReader(this.#config.store.folder(path), isVoidTake(this.#config, key))
     reader.users++
     this.#readers.set(path, reader)
     return reader

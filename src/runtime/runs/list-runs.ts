@@ -1,11 +1,14 @@
+import { LonghaulError } from "../../contract/error.ts"
+import type { JsonObject } from "../../contract/json.ts"
 import type { RunFilter, RunPosition, RunSummary } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { decodeSummary, entryName, indexedTime, type ReleasedEntry } from "../../journal/index-entries.ts"
 import { indexPath, nodesPath, runPath, shardName } from "../../journal/paths.ts"
 import { summaryOf } from "../../journal/result.ts"
 import { checkedId, isId } from "../../lib/id.ts"
+import { canonicalJson } from "../../lib/json.ts"
 import { partOf } from "../../lib/list-part.ts"
-import type { ResolvedConfig } from "../config.ts"
+import { type ResolvedConfig, requireJson } from "../config.ts"
 import { inLanes } from "./lanes.ts"
 import { type FoundRow, type FoundRun, isLost, readRunRow } from "./read-runs.ts"
 import { deleteEntries, enterFound, enterRemoved } from "./run-index.ts"
@@ -13,8 +16,9 @@ import { LANES, SurveyedNode, surveyRuns } from "./survey.ts"
 
 /** Lists the runs of the workspace, newest first. The result is the same as if every journal were read. */
 export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): Promise<RunSummary[]> {
-  const { runId, before, limit = Number.POSITIVE_INFINITY } = filter
-  const wanted = filter.status === undefined ? undefined : new Set([filter.status].flat())
+  const { runId, before, metadata = {}, limit = Number.POSITIVE_INFINITY } = filter
+  requireJson("metadata", metadata)
+  const wanted = { statuses: filter.status === undefined ? undefined : new Set([filter.status].flat()), metadata }
   const nodes = runId === undefined ? await surveyRuns(config) : await nodesOf(config, runId)
   const list = new RunList(config, nodes)
   await list.read(nodes.filter(({ startedAt, isRemoved }) => startedAt === undefined && !isRemoved))
@@ -25,13 +29,14 @@ export async function listRuns(config: ResolvedConfig, filter: RunFilter = {}): 
   }
 }
 
-/** Nodes of runs that may be active: all except those known to be paused or ended. A paused entry is verified first. */
+/** Nodes of runs that may be active, or were released: all except those known to wait or to have ended. A paused entry is verified first. */
 export async function openNodes(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
   const open: SurveyedNode[] = []
   await inLanes(await surveyRuns(config), LANES, async (node) => {
     const { key, released, isOpen } = node
-    const isPause = released?.status === "paused"
-    if (isOpen || (isPause && (await keptSummary(config, key, released)) === null)) open.push(node)
+    if (!isOpen && released?.status !== "paused") return
+    const kept = released ? await keptSummary(config, key, released).catch(ifDamaged) : null
+    if (isOpen || kept === null || kept.pause === "released") open.push(node)
   })
   return open
 }
@@ -39,6 +44,17 @@ export async function openNodes(config: ResolvedConfig): Promise<readonly Survey
 /** Nodes of runs that may have pending webhook deliveries. */
 export async function nodesWithDeliveries(config: ResolvedConfig): Promise<readonly SurveyedNode[]> {
   return (await surveyRuns(config)).filter(({ isOpen, released }) => isOpen || released?.owes)
+}
+
+/** Returns null for a journal that is damaged, and rejects if the store is unavailable. */
+export function ifDamaged(error: unknown): null {
+  if (isDamage(error)) return null
+  throw error
+}
+
+/** True if the journal of one run cannot be read, now or later. */
+function isDamage(error: unknown): boolean {
+  return LonghaulError.is(error) && error.code === "storage" && !error.retryable
 }
 
 /** Reads the run of a node from its journal, and corrects its index entries. */
@@ -66,13 +82,9 @@ class RunList {
   }
 
   /** Returns undefined if a run's journal contradicts the position in its entry: the caller must request the page again. */
-  async page(
-    position: RunPosition | undefined,
-    limit: number,
-    wanted: ReadonlySet<RunSummary["status"]> | undefined,
-  ): Promise<RunSummary[] | undefined> {
+  async page(position: RunPosition | undefined, limit: number, wanted: Wanted): Promise<RunSummary[] | undefined> {
     const order = this.#nodes
-      .filter((node) => mayBe(node, wanted) && (position === undefined || isBehind(node, position)))
+      .filter((node) => mayBe(node, wanted.statuses) && (position === undefined || isBehind(node, position)))
       .sort(byPlace)
     const page: RunSummary[] = []
     for (let from = 0; from < order.length && page.length < limit; ) {
@@ -80,7 +92,7 @@ class RunList {
       if (await this.read(batch)) return undefined
       for (const node of batch) {
         const summary = this.#read.get(node)
-        if (summary && (wanted === undefined || wanted.has(summary.status))) page.push(summary)
+        if (summary && isWanted(summary, wanted)) page.push(summary)
       }
       from += batch.length
     }
@@ -92,7 +104,7 @@ class RunList {
     let moved = false
     const unread = nodes.filter((node) => !this.#read.has(node))
     await inLanes(unread, LANES, async (node) => {
-      const summary = await readSummary(this.#config, node)
+      const summary = await readSummary(this.#config, node).catch((error: unknown) => summaryWithout(node, error))
       this.#read.set(node, summary)
       if (summary === null || indexedTime(summary.startedAt) === node.startedAt) return
       node.beganAt(summary.startedAt)
@@ -110,6 +122,18 @@ class RunList {
 }
 
 const LARGEST_BATCH = 64
+
+interface Wanted {
+  readonly statuses: ReadonlySet<RunSummary["status"]> | undefined
+  readonly metadata: JsonObject
+}
+
+function isWanted({ status, metadata = {} }: RunSummary, wanted: Wanted): boolean {
+  if (wanted.statuses && !wanted.statuses.has(status)) return false
+  return Object.entries(wanted.metadata).every(
+    ([name, value]) => Object.hasOwn(metadata, name) && canonicalJson(metadata[name] ?? null) === canonicalJson(value),
+  )
+}
 
 function mayBe(node: SurveyedNode, wanted: ReadonlySet<RunSummary["status"]> | undefined): boolean {
   if (node.startedAt === undefined) return false
@@ -140,12 +164,22 @@ async function readSummary(config: ResolvedConfig, node: SurveyedNode): Promise<
   const kept = released ? await keptSummary(config, key, released) : null
   if (kept) return kept
   const found = await readNode(config, node)
-  return found && { ...summaryOf(found.projection), ...(isLost(config, key, found) && { lost: true }) }
+  return found && { ...summaryOf(key, found.projection), ...((await isLost(config, key, found)) && { lost: true }) }
+}
+
+/** One run that cannot be read must not hide the others. A store that is unavailable rejects: then nothing is known. */
+function summaryWithout({ key, released, startedAt = 0 }: SurveyedNode, error: unknown): RunSummary {
+  if (!isDamage(error)) throw error
+  const { workspaceId, runId, nodeId } = key
+  const status = released?.status ?? "running"
+  return { workspaceId, runId, nodeId, status, damaged: true, task: "", turns: 0, startedAt, updatedAt: startedAt }
 }
 
 async function keptSummary(config: ResolvedConfig, key: RunKey, entry: ReleasedEntry): Promise<RunSummary | null> {
   const bytes = await config.store.folder(indexPath(key.workspaceId)).read(entryName(entry))
   const kept = bytes && decodeSummary(bytes, entry)
+  // Older versions wrote no workspace and no metadata.
+  if (kept?.summary.workspaceId !== key.workspaceId) return null
   return kept && (await isLast(config, key, entry.shards - 1, kept.bytes)) ? kept.summary : null
 }
 

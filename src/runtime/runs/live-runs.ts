@@ -1,17 +1,21 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { RunEvent } from "../../contract/event.ts"
+import type { RunResult } from "../../contract/result.ts"
 import type { RunHandle, RunInput, StartedRun } from "../../contract/run.ts"
+import type { RunState } from "../../contract/runtime.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { onAbort } from "../../lib/abort.ts"
+import { type Shape, usable } from "../../lib/schema/shape.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { EventQueue } from "../event-queue.ts"
 import { type StartedHandle, startRun } from "../handle.ts"
 import type { Opening, OpenRun } from "../open-run.ts"
-import { Permits } from "../permits.ts"
+import type { Permits } from "../permits.ts"
 import type { WebhookSender } from "../webhooks/sender.ts"
 import { RunMonitor } from "./monitor-runs.ts"
 import type { OwnerWatch } from "./owner-watch.ts"
 import { ReleasedRuns } from "./released-runs.ts"
+import { reportLoss } from "./state-file.ts"
 
 /** A run of this process that is active or waits for a slot. */
 export interface LiveRun {
@@ -27,9 +31,13 @@ export interface LiveRun {
   subscribe(options: { readonly deltas: boolean; readonly signal?: AbortSignal }): EventQueue<RunEvent>
 }
 
-export interface LaunchOptions extends Pick<RunInput, "onEvent" | "onProgress" | "signal"> {
+type Watching = Pick<RunInput, "onEvent" | "onProgress" | "signal">
+
+export interface LaunchOptions extends Watching {
   readonly streamed?: boolean
 }
+
+const watchingShape: Shape<Watching> = { onEvent: "function", onProgress: "function", signal: "signal" }
 
 /** The active and queued runs of one runtime, by their key. */
 export class LiveRuns {
@@ -46,20 +54,28 @@ export class LiveRuns {
   readonly #monitor = new RunMonitor()
   /** Usually one run per key. A second one fails when it is opened, because the first one owns the run. */
   readonly #runs = new Map<string, LiveRun[]>()
+  /** The newest ones. */
+  readonly #lost = new Map<string, RunResult>()
 
   constructor(
     config: ResolvedConfig,
-    concurrency: number | undefined,
+    permits: Permits | undefined,
     watch: OwnerWatch,
     webhooks: WebhookSender,
     { refuse, closing }: { readonly refuse: AbortSignal; readonly closing: AbortSignal },
   ) {
     this.#config = config
-    this.#permits = concurrency === undefined ? undefined : new Permits(concurrency)
+    this.#permits = permits
     this.#watch = watch
     this.#webhooks = webhooks
     this.#refuse = refuse
     this.#closing = closing
+  }
+
+  /** The result of a run whose journal this process could no longer write, if no other process has continued it. */
+  lostResult(key: RunKey, { status, transcript }: RunState): RunResult | undefined {
+    const lost = this.#lost.get(nameOf(key))
+    return status === "running" && lost?.transcript.lastShard === transcript.lastShard ? lost : undefined
   }
 
   find(key: RunKey): LiveRun | undefined {
@@ -67,7 +83,8 @@ export class LiveRuns {
   }
 
   launch(key: RunKey, opening: () => Promise<Opening>, options: LaunchOptions = {}): LiveRun {
-    const { onEvent, onProgress, signal, streamed = false } = options
+    const { streamed = false } = options
+    const { onEvent, onProgress, signal } = usable<Watching>(options, watchingShape)
     const isRefused = this.#refuse.aborted
     const permits = isRefused ? undefined : this.#permits
     const state = new LiveState(permits !== undefined && !permits.hasFree)
@@ -86,7 +103,7 @@ export class LiveRuns {
       }),
       opened: (run) => this.#opened(run, state),
     })
-    const run = liveRun(key, started, state, () => this.#remove(run))
+    const run = liveRun(key, started, state, (result) => this.#remove(run, result))
     this.#runs.set(nameOf(key), [...(this.#runs.get(nameOf(key)) ?? []), run])
     return run
   }
@@ -124,7 +141,9 @@ export class LiveRuns {
       // The last record is the pause or the end that a webhook reports.
       state.delivery = this.#webhooks.ended(key, projection.nextSeq - 1)
       const { cause } = controls
-      if (cause?.kind === "lost" && cause.error.code === "storage") this.#watch.abandon(key, journal.shard)
+      if (cause?.kind !== "lost" || cause.error.code !== "storage") return
+      this.#watch.abandon(key, journal.shard)
+      void reportLoss(run.folder, projection, journal.shard)
     }
   }
 
@@ -132,8 +151,12 @@ export class LiveRuns {
     return this.#runs.get(nameOf(run.key))?.includes(run) === true
   }
 
-  #remove(run: LiveRun): void {
+  #remove(run: LiveRun, result: RunResult | undefined): void {
     const name = nameOf(run.key)
+    this.#lost.delete(name)
+    if (result?.error?.code === "storage" && result.transcript.lastShard >= 0) this.#lost.set(name, result)
+    const [oldest] = this.#lost.keys()
+    if (this.#lost.size > MOST_LOST && oldest !== undefined) this.#lost.delete(oldest)
     const others = this.#runs.get(name)?.filter((other) => other !== run) ?? []
     if (others.length > 0) this.#runs.set(name, others)
     else this.#runs.delete(name)
@@ -155,10 +178,17 @@ class LiveState {
   }
 }
 
-function liveRun(key: RunKey, { handle, subscribe }: StartedHandle, state: LiveState, over: () => void): LiveRun {
-  const ended = () => {
+const MOST_LOST = 1000
+
+function liveRun(
+  key: RunKey,
+  { handle, subscribe }: StartedHandle,
+  state: LiveState,
+  over: (result?: RunResult) => void,
+): LiveRun {
+  const ended = (result?: RunResult) => {
     state.begin()
-    over()
+    over(result)
     return state.delivery
   }
   return {
@@ -168,7 +198,7 @@ function liveRun(key: RunKey, { handle, subscribe }: StartedHandle, state: LiveS
       return state.queued
     },
     begun: state.begun,
-    delivered: handle.result.then(ended, ended).catch(() => {}),
+    delivered: handle.result.then(ended, () => ended()).catch(() => {}),
     subscribe({ deltas, signal }) {
       const events = new EventQueue<RunEvent>()
       const unsubscribe = subscribe({ deltas, receive: (event) => events.push(event) })

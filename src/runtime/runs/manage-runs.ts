@@ -12,6 +12,7 @@ import { published } from "../../journal/published.ts"
 import { flagUnknown } from "../../journal/recover.ts"
 import { contain } from "../../lib/contained.ts"
 import { isId, newNonce } from "../../lib/id.ts"
+import { tenantOf } from "../../lib/tenant/run-keys.ts"
 import { wasCancelled } from "../close-run.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { earlierExchanges, exchangesFrom, firstNode } from "../conversation.ts"
@@ -106,12 +107,6 @@ async function writeOnce(
   })
 }
 
-export const takeAbandoned: RecordBody = {
-  type: "warning",
-  code: "takeover_abandoned",
-  message: "A process that was taking over this run stopped before it could record the takeover.",
-}
-
 export const wasOrphaned: RecordBody = {
   type: "run-end",
   status: "failed",
@@ -134,6 +129,7 @@ export async function forkRun(
   // A copy is self-contained, so it includes the messages of the earlier exchanges.
   const before =
     continues === undefined ? [] : (await earlierExchanges(config, { ...from, nodeId: continues })).messages
+  const tenant = await tenantOf(config.store, to.workspaceId)
   const last = at ?? found.records.length - 1
   if (!Number.isInteger(last) || last < 0 || last >= found.records.length) {
     throw new LonghaulError("config_invalid", `Run ${from.runId} has no record ${String(last)}.`, {
@@ -158,7 +154,7 @@ export async function forkRun(
         const { runId, nodeId } = to
         const forkOf = { runId: from.runId, nodeId: from.nodeId, at: last }
         const input = { ...start.input, messages: [...before, ...start.input.messages] }
-        return { ...start, runId, nodeId, input, forkOf }
+        return { ...start, runId, nodeId, tenant, input, forkOf }
       }),
       { type: "run-pause", reason: "fork" },
     ],

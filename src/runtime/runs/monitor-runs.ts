@@ -1,4 +1,7 @@
+import type { RunKey } from "../../contract/store.ts"
 import { type InboxMessage, readMessage, skipped, type UnreadableMessage } from "../../journal/inbox.ts"
+import { runPath } from "../../journal/paths.ts"
+import { unreferenced } from "../../lib/abort.ts"
 import type { OpenRun } from "../open-run.ts"
 import { writeState } from "./state-file.ts"
 
@@ -30,6 +33,12 @@ export class RunMonitor {
     for (const monitored of this.#runs) if (monitored.isOf(run)) await monitored.readNow()
   }
 
+  /** Delivers the message in a slot now. False: the run takes no more messages. Undefined: it is not monitored here. */
+  async deliver(key: RunKey, slot: number): Promise<boolean | undefined> {
+    for (const monitored of this.#runs) if (monitored.hasKey(key)) return monitored.deliver(slot)
+    return undefined
+  }
+
   /** Bounds the state writes per tick: the more runs there are, the less often each one writes its state. */
   #tick(): void {
     const written: MonitoredRun[] = []
@@ -39,13 +48,6 @@ export class RunMonitor {
       this.#runs.add(run)
     }
   }
-}
-
-/** Lets the process exit while the timer is pending, on hosts where timers keep a process alive. */
-export function unreferenced<Timer>(timer: Timer): Timer {
-  if (typeof timer === "object" && timer !== null && "unref" in timer && typeof timer.unref === "function")
-    timer.unref()
-  return timer
 }
 
 class MonitoredRun {
@@ -67,6 +69,15 @@ class MonitoredRun {
 
   isOf(run: OpenRun): boolean {
     return this.#run === run
+  }
+
+  hasKey(key: RunKey): boolean {
+    return runPath(this.#run.key) === runPath(key)
+  }
+
+  async deliver(slot: number): Promise<boolean> {
+    await this.readNow()
+    return this.#nextInbox > slot
   }
 
   async readNow(): Promise<void> {

@@ -5,7 +5,7 @@ import { LEASE_MS } from "../../journal/journal.ts"
 import { runPath } from "../../journal/paths.ts"
 import type { Taking } from "../../journal/reader.ts"
 import type { ResolvedConfig } from "../config.ts"
-import type { FoundRun } from "./read-runs.ts"
+import { type FoundRun, isVoidTake } from "./read-runs.ts"
 import { readBeat } from "./state-file.ts"
 
 /** The state of a run's owner. `unresponsive`: it may be alive, but has shown no sign of life for the whole lease. */
@@ -18,8 +18,6 @@ export type OwnerState = "released" | "dead" | "unresponsive" | "alive"
 export class OwnerWatch {
   readonly #config: ResolvedConfig
   readonly #seen = new Map<string, { readonly sign: string; readonly since: number }>()
-  /** The last shard of each run that this runtime owned and can no longer write. */
-  readonly #abandoned = new Map<string, number>()
 
   constructor(config: ResolvedConfig) {
     this.#config = config
@@ -27,52 +25,45 @@ export class OwnerWatch {
 
   async look(key: RunKey, found: FoundRun, leaseMs = LEASE_MS): Promise<OwnerState> {
     const path = runPath(key)
-    const state = await this.#stateOf(path, found, leaseMs)
+    const state = await this.#stateOf(key, path, found, leaseMs)
     if (state !== "alive") this.#seen.delete(path)
     return state
   }
 
-  async #stateOf(path: string, found: FoundRun, leaseMs: number): Promise<OwnerState> {
+  async #stateOf(key: RunKey, path: string, found: FoundRun, leaseMs: number): Promise<OwnerState> {
     const { projection, owner, mark, top, taking } = found
     const isReleased = projection.status !== "running"
     if (taking) {
       // A new owner acts only once its header is durable, so open calls were started by the owner before it.
-      if (this.#isTakeAbandoned(path, top, taking))
+      if (await isVoidTake(this.#config, key)(top, taking))
         return isReleased || this.#isDead(path, owner) ? "dead" : "unresponsive"
     } else {
       if (isReleased) return "released"
       // Its tools may still be running, but no process records their results.
-      if (this.#abandoned.get(path) === top) return "unresponsive"
+      if (this.#config.abandoned.get(path)?.includes(top)) return "unresponsive"
       if (this.#isDead(path, owner)) return "dead"
     }
-    const sign = `${mark} ${await readBeat(this.#config.store.folder(path), top)}`
+    const beat = await readBeat(this.#config.store.folder(path), top)
+    if (beat === "lost") return "unresponsive"
+    const sign = `${mark} ${beat}`
     return this.#isUnresponsive(path, sign, leaseMs) ? "unresponsive" : "alive"
   }
 
-  /** True if an unrecorded take will never be completed. See docs/decisions/0014-create-shard-with-claim.md. */
-  #isTakeAbandoned(path: string, top: number, { claim }: Taking): boolean {
-    if (this.#abandoned.get(path) === top) return true
-    return claim === null ? this.#isLocal(path) : this.#isDead(path, claim.owner ?? null)
-  }
-
-  #isDead(path: string, owner: JsonObject | null): boolean {
-    return owner !== null && this.#config.isDead(owner, this.#isLocal(path))
-  }
-
   /** Stores that append are never shared between machines. On other stores, the lease decides about owners elsewhere. */
-  #isLocal(path: string): boolean {
-    return this.#config.store.folder(path).append !== undefined
+  #isDead(path: string, owner: JsonObject | null): boolean {
+    return owner !== null && this.#config.isDead(owner, this.#config.store.folder(path).append !== undefined)
   }
 
   /** Marks a run that this process can no longer write. `top` is the last shard that it created. */
   abandon(key: RunKey, top: number): void {
-    this.#abandoned.set(runPath(key), top)
+    const path = runPath(key)
+    this.#config.abandoned.set(path, [...(this.#config.abandoned.get(path) ?? []), top])
   }
 
   /** True if no process will start the run of a row that has shards but no records. */
-  isAbandoned(key: RunKey, top: number, taking: Taking): boolean {
+  async isAbandoned(key: RunKey, top: number, taking: Taking): Promise<boolean> {
     const path = runPath(key)
-    return this.#isTakeAbandoned(path, top, taking) || this.#isUnresponsive(path, `void ${top}`, LEASE_MS)
+    return (await isVoidTake(this.#config, key)(top, taking)) || this.#isUnresponsive(path, `void ${top}`, LEASE_MS)
   }
 
   #isUnresponsive(path: string, sign: string, leaseMs: number): boolean {

@@ -5,33 +5,47 @@ import type { RunState } from "../../contract/runtime.ts"
 import type { Folder, RunKey } from "../../contract/store.ts"
 import { runPath } from "../../journal/paths.ts"
 import { project, type RunProjection } from "../../journal/projection.ts"
-import { createReader, type RowView, readRow, type Taking } from "../../journal/reader.ts"
+import { createReader, type IsVoid, isVoidClaim, type RowView, readRow, type Taking } from "../../journal/reader.ts"
 import { factsWithout, resultOf } from "../../journal/result.ts"
 import type { KnownRow } from "../../journal/row.ts"
 import type { KnownShard } from "../../journal/shard.ts"
 import type { ResolvedConfig } from "../config.ts"
+import { readBeat } from "./state-file.ts"
 
 /** Reads the state of a run from its journal. */
 export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunState> {
-  const found = await inspectRun(config, key)
+  const found = await viewOf(config, key)
   const state = found && stateOf(found)
-  if (state) return state.status === "running" && isLost(config, key, found) ? { ...state, lost: true } : state
+  if (state) return state.status === "running" && (await isLost(config, key, found)) ? { ...state, lost: true } : state
   const error = noSuchRun(key).toJSON()
   return { ...factsWithout(key, config.store.location), status: "not_found", data: null, error }
 }
 
-/** True if the status of the run is `running` although its owner is known to be dead. */
-export function isLost(
-  { store, isDead }: ResolvedConfig,
-  key: RunKey,
-  { projection, owner, taking }: FoundRun,
-): boolean {
-  if (projection.status !== "running" || owner === null || taking) return false
-  return isDead(owner, store.folder(runPath(key)).append !== undefined)
+/**
+ * The records that events show. Where nothing else is known, those that a takeover may still discard: of a run that has no others,
+ * and if the process that takes it cannot be identified, so that nobody would ever know whether it died.
+ */
+async function viewOf(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
+  const certain = await loadRun(config, key)
+  if (certain && !certain.takeoverPending) return certain
+  const inspected = await inspectRun(config, key)
+  return certain && inspected?.taking?.claim?.owner ? certain : inspected
 }
 
-export function stateOf({ projection, path, top, hints }: FoundRun): RunState {
-  const state = resultOf(projection, { path, lastShard: top })
+/** True if the status of the run is `running` although its owner is known to be dead, or to have lost its store. */
+export async function isLost(config: ResolvedConfig, key: RunKey, found: FoundRun): Promise<boolean> {
+  const { projection, owner, top, taking, takeoverPending } = found
+  if (projection.status !== "running") return false
+  if (taking ? !(await isVoidTake(config, key)(top, taking)) : takeoverPending) return false
+  const path = runPath(key)
+  const folder = config.store.folder(path)
+  if (config.abandoned.get(path)?.includes(top)) return true
+  if (owner !== null && config.isDead(owner, folder.append !== undefined)) return true
+  return (await readBeat(folder, top)) === "lost"
+}
+
+export function stateOf({ workspaceId, projection, path, top, hints }: FoundRun): RunState {
+  const state = resultOf(projection, { workspaceId, path, lastShard: top })
   return hints.length === 0 ? state : { ...state, warnings: [...state.warnings, ...hints] }
 }
 
@@ -43,6 +57,7 @@ export function noSuchRun({ runId, nodeId }: RunKey): LonghaulError {
 
 /** A run as it was when its journal was read. */
 export interface FoundRun {
+  readonly workspaceId: string
   readonly projection: RunProjection
   readonly records: readonly RunRecord[]
   readonly path: string
@@ -65,9 +80,19 @@ export interface FoundRun {
 /** Loads the records that no takeover can discard. Returns null if the run does not exist or was removed. */
 export async function loadRun(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
   const folder = config.store.folder(runPath(key))
-  const reader = createReader(folder)
+  const reader = createReader(folder, isVoidTake(config, key))
   const records = await reader.next()
-  return records.length > 0 ? foundRun(folder, records, reader) : null
+  return records.length > 0 ? foundRun(key, folder, records, reader) : null
+}
+
+/** Finds takes that no process will complete. */
+export function isVoidTake({ store, isDead, abandoned }: ResolvedConfig, key: RunKey): IsVoid {
+  const path = runPath(key)
+  const folder = store.folder(path)
+  return async (shard, taking) => {
+    if (abandoned.get(path)?.includes(shard) || isVoidClaim(folder, taking, isDead)) return true
+    return (await readBeat(folder, shard)) === "lost"
+  }
 }
 
 /** Reads the run as a new owner would find it now. Its newest records may still be discarded by a takeover. */
@@ -90,17 +115,24 @@ export async function readRunRow(
 ): Promise<FoundRow> {
   const folder = store.folder(runPath(key))
   const { top, row, taking } = await readRow(folder, known)
-  const found = row && foundRun(folder, row.records, row, taking)
+  const found = row && foundRun(key, folder, row.records, row, taking)
   return { top, isRemoved: row !== null && found === null, found }
 }
 
-function foundRun(folder: Folder, records: readonly RunRecord[], view: RowView, taking?: Taking): FoundRun | null {
+function foundRun(
+  { workspaceId }: RunKey,
+  folder: Folder,
+  records: readonly RunRecord[],
+  view: RowView,
+  taking?: Taking,
+): FoundRun | null {
   const projection = project(records)
   if (projection.removed) return null
   const { top, owner, mark, known: head, takeoverPending } = view
   const { location: path } = folder
   const hints = hintsOf(view)
-  return { projection, records, path, top, head, owner, mark, takeoverPending, ...(taking && { taking }), hints }
+  const seen = { path, top, head, owner, mark, takeoverPending, ...(taking && { taking }), hints }
+  return { workspaceId, projection, records, ...seen }
 }
 
 /** Warnings about unfinished writes and takeovers. */

@@ -96,7 +96,7 @@ export async function enterReleased(index: Index, key: RunKey, released: Release
   const { runId, nodeId, agent } = key
   if (status === "running" || agent !== undefined) return
   const entry: ReleasedEntry = { kind: "released", runId, nodeId, startedAt, shards: shard + 1, status, owes }
-  const kept = { summary: summaryOf(projection), bytes, ...(taken !== undefined && { taken }) }
+  const kept = { summary: summaryOf(key, projection), bytes, ...(taken !== undefined && { taken }) }
   await replaceEntries(index, key, entry, kept, [entryName({ ...entry, kind: "begun" })])
 }
 
@@ -120,7 +120,7 @@ export async function enterFound(
     return
   }
   const entry: ReleasedEntry = { kind: "released", runId, nodeId, startedAt, shards: top + 1, status, owes }
-  const kept = { summary: summaryOf(projection), bytes: head?.validBytes ?? 0 }
+  const kept = { summary: summaryOf(key, projection), bytes: head?.validBytes ?? 0 }
   await replaceEntries(index, key, entry, kept, others)
 }
 

@@ -1,6 +1,6 @@
 import type { RunRecord } from "../../contract/event.ts"
 import type { Folder } from "../../contract/store.ts"
-import { createReader, type RunReader } from "../../journal/reader.ts"
+import { createReader, type IsVoid, type RunReader } from "../../journal/reader.ts"
 
 /** The position of a follower: the next record that it needs. */
 export interface Place {
@@ -20,8 +20,8 @@ export class SharedReader {
   #reading: Promise<void> | undefined
   #scheduled: Scheduled | undefined
 
-  constructor(folder: Folder) {
-    this.#reader = createReader(folder)
+  constructor(folder: Folder, isVoid: IsVoid) {
+    this.#reader = createReader(folder, isVoid)
   }
 
   get nextSeq(): number {

@@ -1,5 +1,7 @@
 import type { Folder } from "../../contract/store.ts"
+import { shardName } from "../../journal/paths.ts"
 import type { RunProjection } from "../../journal/projection.ts"
+import { unreferenced } from "../../lib/abort.ts"
 
 /** The state of a run for observers of its folder, and the owner's heartbeat. The journal alone is authoritative. */
 const STATE_FILE = "state.json"
@@ -20,9 +22,17 @@ interface StateFile {
   /** The shard of the owner that wrote the file. A fenced owner writes an older one. */
   readonly shard: number
   readonly beat: number
+  /** The owner is alive and can no longer write the journal: nobody works on the run. */
+  readonly lost?: true
 }
 
-export async function writeState(folder: Folder, run: RunProjection, shard: number, beat: number): Promise<void> {
+export async function writeState(
+  folder: Folder,
+  run: RunProjection,
+  shard: number,
+  beat: number,
+  lost = false,
+): Promise<void> {
   const { now, lastTool } = run.activity
   const state: StateFile = {
     version: 1,
@@ -39,19 +49,42 @@ export async function writeState(folder: Folder, run: RunProjection, shard: numb
     },
     shard,
     beat,
+    ...(lost && { lost }),
   }
   await folder.replace(STATE_FILE, new TextEncoder().encode(`${JSON.stringify(state)}\n`))
 }
 
-/** Returns the last heartbeat of the owner of this shard. */
-export async function readBeat(folder: Folder, shard: number): Promise<number | null> {
+/** Returns the last heartbeat of the owner of this shard; `lost` if the owner has given up. */
+export async function readBeat(folder: Folder, shard: number): Promise<number | "lost" | null> {
   const bytes = await folder.read(STATE_FILE)
   if (bytes === null) return null
   try {
     // Safe: what is used of it is checked.
     const state = JSON.parse(new TextDecoder().decode(bytes)) as Partial<StateFile>
-    return state.shard === shard && typeof state.beat === "number" ? state.beat : null
+    if (state.shard !== shard) return null
+    if (state.lost) return "lost"
+    return typeof state.beat === "number" ? state.beat : null
   } catch {
     return null
   }
 }
+
+/**
+ * Tells other processes that the owner of this shard, which is alive, has lost its store. Tried again until the store takes it, or
+ * another process has the run.
+ */
+export async function reportLoss(folder: Folder, run: RunProjection, shard: number): Promise<void> {
+  for (let waitMs = FIRST_WAIT_MS; waitMs <= LONGEST_WAIT_MS; waitMs *= 2) {
+    try {
+      if (await folder.exists(shardName(shard + 1))) return
+      await writeState(folder, run, shard, 0, true)
+      return
+    } catch {
+      await new Promise((resolve) => unreferenced(setTimeout(resolve, waitMs)))
+    }
+  }
+}
+
+const FIRST_WAIT_MS = 100
+/** After it, a sum of about an hour, the lease or the end of this process tells the others. */
+const LONGEST_WAIT_MS = 1_800_000

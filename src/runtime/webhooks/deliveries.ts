@@ -23,11 +23,13 @@ export async function readDeliveries(
   inlineOf: InlineOf,
 ): Promise<WebhookDelivery[]> {
   const found = await loadRun(config, key)
+  const run = { ...key, tenant: found?.projection.tenant }
   return Promise.all(
-    subscribedEvents(found?.records ?? []).map((subscribed) => readDelivery(config, key, subscribed, inlineOf)),
+    subscribedEvents(found?.records ?? []).map((subscribed) => readDelivery(config, run, subscribed, inlineOf)),
   )
 }
 
+/** `key`: with the run's tenant. */
 export async function readDelivery(
   config: ResolvedConfig,
   key: RunKey,

@@ -5,7 +5,7 @@ import type { RecordedWebhook, Webhook, WebhookAttempt, WebhookDelivery } from "
 import { runPath } from "../../journal/paths.ts"
 import { project } from "../../journal/projection.ts"
 import { resultOf } from "../../journal/result.ts"
-import { delay, onAbort } from "../../lib/abort.ts"
+import { delay, onAbort, unreferenced } from "../../lib/abort.ts"
 import { newNonce } from "../../lib/id.ts"
 import { checkWebhook, type InlineValues } from "../../webhooks/check.ts"
 import { deliver } from "../../webhooks/deliver.ts"
@@ -21,7 +21,6 @@ import {
 import type { ResolvedConfig } from "../config.ts"
 import type { Opening } from "../open-run.ts"
 import { nodesWithDeliveries } from "../runs/list-runs.ts"
-import { unreferenced } from "../runs/monitor-runs.ts"
 import { type FoundRun, inspectRun, loadRun, noSuchRun } from "../runs/read-runs.ts"
 import { enterFound, entriesOf } from "../runs/run-index.ts"
 import { type InlineOf, readDeliveries, readDelivery } from "./deliveries.ts"
@@ -117,7 +116,7 @@ export class WebhookSender {
     await addToOutbox(folder, subscribed.seq, { type: "again", at: Date.now(), nonce: newNonce() }, length)
     this.#tasks.get(taskName(key, subscribed.seq))?.wake.abort()
     this.deliver(key, subscribed.seq)
-    return readDelivery(this.#config, key, subscribed, this.#inlineOf(key))
+    return readDelivery(this.#config, { ...key, tenant: found.projection.tenant }, subscribed, this.#inlineOf(key))
   }
 
   /** Waits briefly for requests in progress. Aborted ones are sent again by the next process that delivers. */
@@ -237,10 +236,10 @@ export class WebhookSender {
     const reported = project(found.records.slice(0, found.records.findIndex((record) => record.seq === seq) + 1))
     const sending = {
       url: webhook.url,
-      id: webhookId(digest, key, subscribed),
+      id: webhookId(digest, { ...key, tenant: found.projection.tenant }, subscribed),
       event,
       runId: key.runId,
-      body: JSON.stringify(resultOf(reported, { path: found.path, lastShard: found.top })),
+      body: JSON.stringify(resultOf(reported, { ...key, path: found.path, lastShard: found.top })),
       attempt,
       ...sent,
       signal: this.#ending.signal,

@@ -14,6 +14,8 @@ async function call(name: string, args: JsonObject, content: string | Uint8Array
   const context = {
     signal: new AbortController().signal,
     idempotencyKey: "k",
+    workspaceId: "default",
+    runScope: "default.run",
     runId: "r",
     callId: "1.0",
     cwd: "/",

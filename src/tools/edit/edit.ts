@@ -4,6 +4,7 @@ import { redactOf } from "../../lib/text/before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
 import { type Replacement, replaceInFile } from "./replace-text.ts"
+import { editUses } from "./uses.ts"
 
 const replacement = {
   oldText: {
@@ -27,6 +28,7 @@ export function editTool(): Tool {
     description:
       "Replaces text in a file. oldText must occur exactly once, unless replaceAll is set; include enough surrounding text to " +
       "make it unique. The rest of the file is unchanged, including line endings and encoding.",
+    uses: editUses,
     effect: "once",
     input: {
       type: "object",
@@ -45,6 +47,7 @@ export function multiEditTool(): Tool {
     description:
       "Makes several replacements in one file, in order; each applies to the result of the one before. All or none: " +
       "if one fails, the file is unchanged. Each works like Edit.",
+    uses: editUses,
     effect: "once",
     input: {
       type: "object",

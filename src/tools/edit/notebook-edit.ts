@@ -13,6 +13,7 @@ import {
   readNotebook,
   replaceCell,
 } from "./notebook.ts"
+import { editUses } from "./uses.ts"
 
 /** NotebookEdit: replaces, inserts or deletes a cell of a Jupyter notebook. */
 export function notebookEditTool(): Tool {
@@ -22,6 +23,7 @@ export function notebookEditTool(): Tool {
       "Edits one cell of a Jupyter notebook (.ipynb, nbformat 4): replaces its source, inserts a new cell before it, or " +
       "deletes it. Select the cell by its index, counted from 0, or by its id; an insert without either appends to the end. A " +
       "code cell whose source is replaced loses its outputs. The rest of the file is unchanged.",
+    uses: editUses,
     effect: "once",
     input: {
       type: "object",

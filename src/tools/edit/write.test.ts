@@ -9,7 +9,17 @@ const dispatcher = createDispatcher([writeTool()])
 function contextWith(files: Partial<Files>): ToolContext {
   const env = { files: files as Files }
   const { signal } = new AbortController()
-  return { signal, idempotencyKey: "key", runId: "run", callId: "1.0", cwd: "/", env, progress() {} }
+  return {
+    signal,
+    idempotencyKey: "key",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "run",
+    callId: "1.0",
+    cwd: "/",
+    env,
+    progress() {},
+  }
 }
 
 describe("Write", () => {

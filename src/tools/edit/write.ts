@@ -1,6 +1,7 @@
 import type { Tool, ToolContext } from "../../contract/tool.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
+import { writeUses } from "./uses.ts"
 
 /** Write: creates a file or replaces all of it. */
 export function writeTool(): Tool {
@@ -9,6 +10,7 @@ export function writeTool(): Tool {
     description:
       "Writes a text file as UTF-8: creates it, with missing folders, or replaces its entire content. " +
       "The write is atomic. Reports which of the two it did and how many bytes it wrote.",
+    uses: writeUses,
     effect: "repeatable",
     input: {
       type: "object",

@@ -15,7 +15,17 @@ async function glob(args: JsonObject, content: Readonly<Record<string, string>>,
     await files.write(path, "/", new TextEncoder().encode("later"))
   }
   const { signal } = new AbortController()
-  const context = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: { files }, progress() {} }
+  const context = {
+    signal,
+    idempotencyKey: "",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "",
+    callId: "",
+    cwd: "/",
+    env: { files },
+    progress() {},
+  }
   return (await dispatcher.callTool("Glob", args, context)).text
 }
 

@@ -3,6 +3,7 @@ import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { compileOrRefuse, filesOf, onOneLine, skippedFolders } from "../shared.ts"
 import { compileGlob } from "./glob.ts"
+import { globUses } from "./uses.ts"
 import { batchesOf, filesBelow } from "./walk.ts"
 
 /** Glob: files whose path matches a pattern. */
@@ -13,6 +14,7 @@ export function globTool(): Tool {
       "Finds files by name or path, newest first. One path per line. Supports *, ?, **, [abc] and {a,b}; a pattern " +
       "without a slash matches names at any depth. Skips files ignored by .gitignore and .ignore, .git, node_modules and " +
       "links. The last line shows how many more there are.",
+    uses: globUses,
     effect: "none",
     input: {
       type: "object",

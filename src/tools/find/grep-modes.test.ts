@@ -11,7 +11,17 @@ const dispatcher = createDispatcher([grepTool()])
 async function grep(content: Readonly<Record<string, string>>, args: JsonObject): Promise<string> {
   const { signal } = new AbortController()
   const env = { files: memoryFiles(content) }
-  const context = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env, progress() {} }
+  const context = {
+    signal,
+    idempotencyKey: "",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "",
+    callId: "",
+    cwd: "/",
+    env,
+    progress() {},
+  }
   return (await dispatcher.callTool("Grep", args, context)).text
 }
 

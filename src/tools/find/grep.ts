@@ -8,6 +8,7 @@ import { type Candidate, filesToSearch, maxFileBytes } from "./grep-files.ts"
 import { eachMatchingLine, type LineSearch } from "./grep-lines.ts"
 import { GrepReport, type ReportOptions } from "./grep-report.ts"
 import { fileTypes } from "./grep-types.ts"
+import { searchUses } from "./uses.ts"
 import { batchesOf } from "./walk.ts"
 
 /** Grep: lines of files that match a regular expression, in linear time. */
@@ -22,6 +23,7 @@ export function grepTool(): Tool {
       "a line. With multiline a match may span lines (\\n, (?s:.)), up to 2,500 characters; the shortest match is used, and " +
       "all of its lines are printed. Skips files ignored by .gitignore, .ignore and .rgignore, .git, node_modules, links, binary " +
       "files and files over 5 MB. Without multiline, searches the first 5,000 characters of a line. Prints the first 500.",
+    uses: searchUses,
     effect: "none",
     input: {
       type: "object",

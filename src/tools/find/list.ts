@@ -2,6 +2,7 @@ import type { FileEntry } from "../../contract/env.ts"
 import type { Tool, ToolContext } from "../../contract/tool.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { byName, filesOf, onOneLine } from "../shared.ts"
+import { searchUses } from "./uses.ts"
 
 /** List: the entries of a folder. */
 export function listTool(): Tool {
@@ -10,6 +11,7 @@ export function listTool(): Tool {
     description:
       "Lists one folder without its subfolders' content. One entry per line, sorted by name; folders end with /, " +
       `links with " (link)". At most ${maxEntries} entries; the last line shows how many more there are.`,
+    uses: searchUses,
     effect: "none",
     input: {
       type: "object",

@@ -4,7 +4,17 @@ import type { ToolContext } from "../../contract/tool.ts"
 import { capabilityStub, createDispatcher } from "../index.ts"
 
 const { signal } = new AbortController()
-const context: ToolContext = { signal, idempotencyKey: "", runId: "", callId: "", cwd: "/", env: {}, progress() {} }
+const context: ToolContext = {
+  signal,
+  idempotencyKey: "",
+  workspaceId: "default",
+  runScope: "default.run",
+  runId: "",
+  callId: "",
+  cwd: "/",
+  env: {},
+  progress() {},
+}
 
 describe("capabilityStub", () => {
   const stub = capabilityStub({ name: "Deploy", description: "Brings a version to production." })

@@ -9,6 +9,8 @@ const { signal } = new AbortController()
 const context: ToolContext = {
   signal,
   idempotencyKey: "key",
+  workspaceId: "default",
+  runScope: "default.run",
   runId: "run",
   callId: "1.0",
   cwd: "/",

@@ -15,6 +15,8 @@ const complete = {
 const context: ToolContext = {
   signal: new AbortController().signal,
   idempotencyKey: "key",
+  workspaceId: "default",
+  runScope: "default.run",
   runId: "run",
   callId: "1.0",
   cwd: "/",

@@ -1,7 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject, JsonObjectSchema, JsonSafe, JsonSchema } from "../../contract/json.ts"
 import type { InferOutput, StandardObjectSchema, StandardSchema } from "../../contract/standard-schema.ts"
-import type { Effect, Risk, Tool, ToolContext, ToolInput, UnknownOutcome } from "../../contract/tool.ts"
+import type { Effect, Risk, Tool, ToolContext, ToolInput, UnknownOutcome, UsesOf } from "../../contract/tool.ts"
 import { givenSchema } from "../../lib/given-schema.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "../../lib/standard-schema.ts"
@@ -14,6 +14,8 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args,
   readonly description: string
   /** A JSON Schema or a Standard Schema of an object. */
   readonly input: Input
+  /** What a call uses, for the rules of policies. Default: unknown, so that refusals apply and permissions do not. */
+  readonly uses?: UsesOf
   /** Default `once`: the safe choice. */
   readonly effect?: Effect
   /** May run in parallel with others of the same step. Default: true if the effect is `none`. */
@@ -51,11 +53,13 @@ export function defineTool<Args = JsonObject, Output = unknown>(
 ): Tool
 export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchema, never>): Tool {
   checkDefinition(definition)
-  const { name, description, input, effect = "once", maxOutputBytes, bounded = false, unknownOutcome } = definition
+  const { name, description, input, effect = "once", maxOutputBytes, bounded = false } = definition
+  const { uses, unknownOutcome } = definition
   return Object.freeze<Tool>({
     name,
     description,
     inputSchema: toJsonSchema(name, input),
+    ...(uses && { uses }),
     effect,
     concurrent: definition.concurrent ?? effect === "none",
     risk: definition.risk ?? (effect === "none" ? "low" : "medium"),
@@ -83,6 +87,7 @@ const definitionKeys = keys<ToolDefinition<StandardSchema, never>>()(
   "name",
   "description",
   "input",
+  "uses",
   "effect",
   "concurrent",
   "risk",
@@ -97,7 +102,7 @@ const definitionKeys = keys<ToolDefinition<StandardSchema, never>>()(
 /** Authors may write plain JavaScript: a misspelt effect must not pass for a harmless one. */
 function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema, never>): void {
   checkKeys("defineTool", definition, definitionKeys)
-  const { name, description, effect, risk, maxOutputBytes, unknownOutcome, run } = definition
+  const { name, description, uses, effect, risk, maxOutputBytes, unknownOutcome, run } = definition
   if (typeof name !== "string" || !namePattern.test(name)) {
     throw invalid(String(name), "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
   }
@@ -105,6 +110,9 @@ function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema,
     throw invalid(name, "has no description", "Add a `description` that tells the model what the tool does.")
   }
   if (typeof run !== "function") throw invalid(name, "has no `run` function", "Add `run(args, context)`.")
+  if (uses !== undefined && typeof uses !== "function") {
+    throw invalid(name, "has a `uses` that is not a function", "Pass a function of the arguments, or omit it.")
+  }
   if (effect !== undefined && !effects.includes(effect)) {
     throw invalid(name, `has an unknown effect ${String(effect)}`, 'Use "none", "repeatable" or "once".')
   }

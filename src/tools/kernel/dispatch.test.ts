@@ -13,7 +13,17 @@ function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSc
 }
 
 function contextWith(signal: AbortSignal = new AbortController().signal): ToolContext {
-  return { signal, idempotencyKey: "key", runId: "run", callId: "1.0", cwd: "/", env: {}, progress() {} }
+  return {
+    signal,
+    idempotencyKey: "key",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "run",
+    callId: "1.0",
+    cwd: "/",
+    env: {},
+    progress() {},
+  }
 }
 
 async function textOf(tool: Tool, args: Json = {}): Promise<string> {
@@ -77,7 +87,7 @@ describe("createDispatcher", () => {
     })
     const outcome = await dispatcher.dispatch({ name: "tool", args: null, invalid: "it ends early" }, contextWith())
     expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
-      error: { code: "invalid_input", message: "The arguments are not JSON: it ends early" },
+      error: { code: "invalid_input", message: "The arguments cannot be used: it ends early" },
     })
     expect(run).not.toHaveBeenCalled()
   })

@@ -110,7 +110,7 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
     const tool = byName.get(call.name)
     if (tool === undefined)
       return failed("not_found", `"${call.name}" is not an available tool. Available tools: ${knownNames}.`)
-    if (call.invalid !== undefined) return failed("invalid_input", `The arguments are not JSON: ${call.invalid}`)
+    if (call.invalid !== undefined) return failed("invalid_input", `The arguments cannot be used: ${call.invalid}`)
     let step: ToolException["step"] = "validate"
     try {
       const checking = validateCall(tool, call.args)

@@ -13,7 +13,17 @@ function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSc
 }
 
 function contextWith(signal: AbortSignal = new AbortController().signal): ToolContext {
-  return { signal, idempotencyKey: "key", runId: "run", callId: "1.0", cwd: "/", env: {}, progress() {} }
+  return {
+    signal,
+    idempotencyKey: "key",
+    workspaceId: "default",
+    runScope: "default.run",
+    runId: "run",
+    callId: "1.0",
+    cwd: "/",
+    env: {},
+    progress() {},
+  }
 }
 
 async function textOf(tool: Tool): Promise<string> {

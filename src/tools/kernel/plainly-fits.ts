@@ -18,9 +18,10 @@ export function plainlyFits(value: Json, schema: Json | undefined): boolean {
         (schema.items === undefined || value.every((item: Json) => plainlyFits(item, schema.items)))
       )
     case "string":
-    case "number":
     case "boolean":
       return typeof value === schema.type
+    case "number":
+      return Number.isFinite(value)
     case "integer":
       return Number.isInteger(value)
     default:

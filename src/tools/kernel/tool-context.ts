@@ -2,6 +2,7 @@ import type { Environment } from "../../contract/env.ts"
 import type { ToolContext } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
 import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { runScope } from "../../lib/tenant/run-keys.ts"
 
 export interface ToolContextOptions {
   /** Where relative paths start. Default `/`. */
@@ -9,6 +10,8 @@ export interface ToolContextOptions {
   /** Files, search, shell and network of the tools. Default: none of them. */
   readonly env?: Environment
   readonly signal?: AbortSignal
+  /** Default `default`. */
+  readonly workspaceId?: string
   /** Default `none`. */
   readonly runId?: string
   /** Default: a new one, so that the call has an idempotency key of its own. */
@@ -24,11 +27,22 @@ export function createToolContext(options: ToolContextOptions = {}): ToolContext
     cwd = "/",
     env = {},
     signal = new AbortController().signal,
+    workspaceId = "default",
     runId = "none",
     callId = newNonce(),
     onProgress,
   } = options
-  return { signal, idempotencyKey: callId, runId, callId, cwd, env, progress: onProgress ?? (() => {}) }
+  return {
+    signal,
+    idempotencyKey: callId,
+    workspaceId,
+    runId,
+    runScope: runScope(workspaceId, { runId }),
+    callId,
+    cwd,
+    env,
+    progress: onProgress ?? (() => {}),
+  }
 }
 
-const optionKeys = keys<ToolContextOptions>()("cwd", "env", "signal", "runId", "callId", "onProgress")
+const optionKeys = keys<ToolContextOptions>()("cwd", "env", "signal", "workspaceId", "runId", "callId", "onProgress")

@@ -108,6 +108,8 @@ test("ApplyPatch in a run that is being stopped changes nothing", async () => {
   const context = {
     signal: AbortSignal.abort(),
     idempotencyKey: "k",
+    workspaceId: "default",
+    runScope: "default.run",
     runId: "r",
     callId: "1.0",
     cwd,

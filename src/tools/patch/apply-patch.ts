@@ -5,6 +5,7 @@ import { type Redact, redactOf } from "../../lib/text/before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { filesOf, stopIfAborted } from "../shared.ts"
 import { planChanges } from "./plan-changes.ts"
+import { patchUses } from "./uses.ts"
 
 /** ApplyPatch: changes several files, all or none, even through a crash. */
 export function applyPatchTool(): Tool {
@@ -24,6 +25,7 @@ export function applyPatchTool(): Tool {
       "*** End Patch\n" +
       "Include about three unchanged lines before and after each change, exactly as in the file, and order hunks as " +
       "in the file. Line endings and encodings are preserved.",
+    uses: patchUses,
     effect: "once",
     input: {
       type: "object",

@@ -40,7 +40,17 @@ function callIn({ files, cwd }: { files: Files; cwd: string }) {
   return (name: string, args: JsonObject) =>
     dispatcher.dispatch(
       { name, args },
-      { signal, idempotencyKey: "key", runId: "run", callId: "1.0", cwd, env: { files }, progress() {} },
+      {
+        signal,
+        idempotencyKey: "key",
+        workspaceId: "default",
+        runScope: "default.run",
+        runId: "run",
+        callId: "1.0",
+        cwd,
+        env: { files },
+        progress() {},
+      },
     )
 }
 

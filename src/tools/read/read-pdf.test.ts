@@ -15,7 +15,17 @@ describe("Read of a PDF", () => {
     const env = { files: memoryFiles({ "a.pdf": pdf }) }
     const { status, output } = await dispatcher.dispatch(
       { name: "Read", args: { path: "a.pdf", ...args } },
-      { signal, idempotencyKey: "key", runId: "run", callId: "1.0", cwd: "/", env, progress() {} },
+      {
+        signal,
+        idempotencyKey: "key",
+        workspaceId: "default",
+        runScope: "default.run",
+        runId: "run",
+        callId: "1.0",
+        cwd: "/",
+        env,
+        progress() {},
+      },
     )
     return { status, text: plainText(output, "\n") }
   }

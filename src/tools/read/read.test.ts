@@ -31,6 +31,8 @@ async function read(content: string | Uint8Array, args: JsonObject = {}, options
     {
       signal: options.signal ?? new AbortController().signal,
       idempotencyKey: "key",
+      workspaceId: "default",
+      runScope: "default.run",
       runId: "run",
       callId: "1.0",
       cwd: "/",

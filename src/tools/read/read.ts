@@ -11,6 +11,7 @@ import { LineCollector } from "./line-collector.ts"
 import { imageTooLarge, readImage } from "./read-image.ts"
 import { type NotebookLines, notebookLines } from "./read-notebook.ts"
 import { MAX_PDF_BYTES, MAX_PDF_PAGES, readPdf } from "./read-pdf.ts"
+import { readUses } from "./uses.ts"
 
 /** Read: the text of a file with line numbers, images, the text of PDFs, notebooks with their outputs. */
 export function readTool(): Tool {
@@ -22,6 +23,7 @@ export function readTool(): Tool {
       "the last line shows where to continue. Supports UTF-8, UTF-16 and Latin-1. PNG, JPEG, GIF and WebP images are shown to you. " +
       `A PDF returns the text of up to ${MAX_PDF_PAGES} pages at once; a notebook (.ipynb) returns its cells with their ` +
       `numbers, ids and outputs, with up to ${maxNotebookImages} images. Other binary files are rejected.`,
+    uses: readUses,
     effect: "none",
     input: {
       type: "object",

@@ -23,7 +23,17 @@ beforeEach(() => {
 function contextWith(fetch: GuardedFetch | undefined, runId = "run"): ToolContext {
   const { signal } = new AbortController()
   const env = fetch === undefined ? {} : { fetch }
-  return { signal, idempotencyKey: "k", runId, callId: "1.0", cwd: "/", env, progress() {} }
+  return {
+    signal,
+    idempotencyKey: "k",
+    workspaceId: "default",
+    runScope: runId,
+    runId,
+    callId: "1.0",
+    cwd: "/",
+    env,
+    progress() {},
+  }
 }
 
 const call = (

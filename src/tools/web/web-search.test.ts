@@ -15,6 +15,8 @@ const fetch = nodeFetch({ allow: ["127.0.0.1"] })
 const context: ToolContext = {
   signal,
   idempotencyKey: "k",
+  workspaceId: "default",
+  runScope: "default.run",
   runId: "r",
   callId: "1.0",
   cwd: "/",

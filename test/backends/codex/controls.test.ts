@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { expect, test, vi } from "vitest"
+import { expect, test } from "vitest"
 import { defineTool } from "../../../src/tools/kernel/define-tool.ts"
+import { until } from "../../support/watchdog.ts"
 import { call, createScene, once, recordsOf, shell } from "./scene.ts"
 
 test("codex: a message during a tool reaches the model before its next answer, and is recorded once", async () => {
@@ -56,7 +57,7 @@ test("codex: a run that is interrupted while the model answers is cancelled, and
 test("codex: a run that is interrupted while a command runs is cancelled, and the command ends", async () => {
   const scene = await createScene(once(shell("echo begun >> begun.txt; sleep 600; echo ended >> ended.txt")))
   const handle = scene.runtime().stream({ task: "Go.", runId: "r" })
-  await vi.waitUntil(() => existsSync(join(scene.workspace, "begun.txt")), { timeout: 60_000 })
+  await until(() => existsSync(join(scene.workspace, "begun.txt")))
   handle.interrupt("immediate")
   expect(await handle.result).toMatchObject({ status: "cancelled" })
   expect(scene.lines("ended.txt")).toEqual([])
@@ -65,18 +66,19 @@ test("codex: a run that is interrupted while a command runs is cancelled, and th
 test("codex: a graceful interrupt lets the command finish, and begins no further answer", async () => {
   const scene = await createScene(once(shell("echo begun >> begun.txt; sleep 1; echo ended >> ended.txt")))
   const handle = scene.runtime().stream({ task: "Go.", runId: "r" })
-  await vi.waitUntil(() => existsSync(join(scene.workspace, "begun.txt")), { timeout: 60_000 })
+  await until(() => existsSync(join(scene.workspace, "begun.txt")))
   handle.interrupt("graceful")
   const result = await handle.result
   expect(result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "ok" }] })
   expect(scene.lines("ended.txt")).toEqual(["ended"])
 })
 
-test("codex: a turn limit stops the run after the results of the last turn are recorded", async () => {
+test("codex: a turn limit stops the run at the first call of the last turn, whose result no request could use", async () => {
   const scene = await createScene((_, index) => ({ parts: [shell(`echo ${index} >> ran.txt`)] }))
   const result = await scene.runtime().run({ task: "Go.", limits: { turns: 2 } })
   expect(result).toMatchObject({ status: "failed", error: { code: "max_turns" }, turns: 2 })
-  expect(scene.lines("ran.txt")).toEqual(["0", "1"])
+  expect(result.toolCalls.map(({ status }) => status)).toEqual(["ok", "denied"])
+  expect(scene.lines("ran.txt")).toEqual(["0"])
 })
 
 test("codex: the model's text streams", async () => {

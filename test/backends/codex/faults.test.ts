@@ -1,22 +1,33 @@
-import { expect, test, vi } from "vitest"
+import { expect, test } from "vitest"
 import { backendHost } from "../../../src/hosts/node/backends/environment.ts"
 import { nodeTransport } from "../../../src/hosts/node/http/http-transport.ts"
 import { defaultBrand } from "../../../src/lib/brand.ts"
-import { createScene, once, shell } from "./scene.ts"
+import { until } from "../../support/watchdog.ts"
+import { createScene, once, recordsOf, shell } from "./scene.ts"
 
 test.each([
-  ["429", { kind: "status", status: 429 }, "rate_limited"],
   ["401", { kind: "status", status: 401 }, "auth"],
-  ["500", { kind: "status", status: 500 }, "provider_error"],
-  ["529", { kind: "status", status: 529 }, "overloaded"],
   ["400", { kind: "status", status: 400 }, "invalid_request"],
-  ["a dropped connection", { kind: "reset", atByte: 200 }, "stream_incomplete"],
-  ["a stream that ends early", { kind: "cut", atByte: 200 }, "stream_incomplete"],
 ] as const)("codex: %s of the provider is one request and a typed failure", async (_, fault, code) => {
   const scene = await createScene(() => "never", [fault])
   const result = await scene.runtime().run({ task: "Go." })
   expect(result).toMatchObject({ status: "failed", error: { code } })
   expect(scene.requests).toHaveLength(1)
+})
+
+test.each([
+  ["429", { kind: "status", status: 429 }, "rate_limited"],
+  ["500", { kind: "status", status: 500 }, "provider_error"],
+  ["529", { kind: "status", status: 529 }, "overloaded"],
+  ["a dropped connection", { kind: "reset", atByte: 200 }, "stream_incomplete"],
+  ["a stream that ends early", { kind: "cut", atByte: 200 }, "stream_incomplete"],
+] as const)("codex: %s of the provider is one request, which the runtime repeats", async (_, fault, code) => {
+  const scene = await createScene(() => "done", [fault])
+  const runtime = scene.runtime()
+  expect(await runtime.run({ task: "Go.", runId: "r" })).toMatchObject({ status: "done", text: "done" })
+  expect(scene.requests).toHaveLength(2)
+  const records = await recordsOf(runtime, "r")
+  expect(records.filter(({ type }) => type === "retry")).toMatchObject([{ attempt: 1, failure: { code } }])
 })
 
 test("codex: a missing login is auth, with the command that fixes it", async () => {
@@ -60,7 +71,7 @@ test("codex: a program that is killed during a command is a typed failure, and t
   const scene = await createScene(once(shell("echo begun >> begun.txt; sleep 600")))
   const runtime = scene.runtime()
   const handle = runtime.stream({ task: "Go.", runId: "r" })
-  await vi.waitUntil(() => scene.lines("begun.txt").length > 0, { timeout: 60_000 })
+  await until(() => scene.lines("begun.txt").length > 0)
   for (const pid of scene.processes("app-server")) process.kill(pid, "SIGKILL")
   expect(await handle.result).toMatchObject({ status: "failed", error: { code: "backend_crashed" } })
   const resumed = await runtime.resume({ runId: "r" })

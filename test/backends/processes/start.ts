@@ -37,7 +37,7 @@ export async function openHunt(script: SimulatorOptions["script"]) {
         child.once("exit", () => resolve(undefined))
       })
       const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
-      return { first, exited, kill: (signal: "SIGKILL" | "SIGTERM") => child.kill(signal) }
+      return { first, exited, kill: (signal: NodeJS.Signals) => child.kill(signal) }
     },
     async close() {
       await served.close()

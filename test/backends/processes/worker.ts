@@ -4,7 +4,7 @@ import type { RunInput } from "../../../src/contract/run.ts"
 import { createRuntime, fsStore } from "../../../src/hosts/node/index.ts"
 import { counting } from "../../../src/testing/backend-bench.ts"
 import type { PlaceFacts } from "../../support/backend-place.ts"
-import { placedBackends } from "../benches.ts"
+import { allBackends } from "../benches.ts"
 
 /** What one process does. */
 export interface Order extends PlaceFacts {
@@ -17,6 +17,8 @@ export interface Order extends PlaceFacts {
   readonly approve?: boolean
   /** Stays alive when the run has paused, until it is killed. */
   readonly hangs?: boolean
+  /** Dies at once by any signal, as a program without handlers does. */
+  readonly hasNoHandlers?: boolean
   /** How long the tool takes. */
   readonly toolMs?: number
 }
@@ -24,7 +26,7 @@ export interface Order extends PlaceFacts {
 // Safe: written by the test.
 const order = JSON.parse(process.argv[2] ?? "") as Order
 process.env.LONGHAUL_STORE = join(order.base, "state")
-const placed = placedBackends.find(({ name }) => name === order.backend)
+const placed = allBackends.find(({ name }) => name === order.backend)
 if (placed === undefined) throw new Error(`There is no backend ${order.backend}`)
 const { tool } = counting()
 const recorded = {
@@ -42,7 +44,7 @@ const runtime = createRuntime({
   policy: { mode: "auto", ...(order.ask !== undefined && { rules: [{ ask: { tool: order.ask }, via: "pause" }] }) },
   ...placed.configure(order),
 })
-process.once("SIGTERM", () => void runtime.close().then(() => process.exit(0)))
+if (!order.hasNoHandlers) process.once("SIGTERM", () => void runtime.close().then(() => process.exit(0)))
 const runId: RunInput["runId"] = order.runId
 const result =
   order.approve && runId !== undefined

@@ -10,7 +10,7 @@ import type {
   ProgramSpec,
 } from "../../../src/contract/backend-env.ts"
 import type { PlaceFacts } from "../backend-place.ts"
-import { differing, ids, type SceneEvent } from "./scene.ts"
+import { differing, ids, type SceneEvent, withoutFolders } from "./scene.ts"
 
 export interface PlayerOptions {
   readonly events: readonly SceneEvent[]
@@ -88,7 +88,7 @@ export class Player {
     switch (event.type) {
       case "start": {
         const [spec, resolve] = await this.#spawned.shift(`the start of program ${event.program}`)
-        this.#same(JSON.stringify(event.args), JSON.stringify(spec.args))
+        this.#same(JSON.stringify(event.args), JSON.stringify(withoutFolders(spec.args)))
         const program = new PlayedProgram()
         this.#programs.set(event.program, program)
         return resolve(program.channel)

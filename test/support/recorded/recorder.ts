@@ -5,7 +5,7 @@ import type { BackendEnv, LineChannel } from "../../../src/contract/backend-env.
 import type { Json } from "../../../src/contract/json.ts"
 import type { ToolOutcome } from "../../../src/contract/tool.ts"
 import type { PlaceFacts } from "../backend-place.ts"
-import type { SceneEvent } from "./scene.ts"
+import { type SceneEvent, withoutFolders } from "./scene.ts"
 
 /** Records what a backend and its programs say to each other. */
 export class Recorder {
@@ -38,7 +38,7 @@ export class Recorder {
       ...(spawn && {
         spawn: async (spec) => {
           const program = ++this.#programs
-          this.record({ type: "start", program, args: spec.args })
+          this.record({ type: "start", program, args: withoutFolders(spec.args) })
           return this.#channel(await spawn(spec), program)
         },
       }),

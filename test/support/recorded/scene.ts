@@ -49,6 +49,11 @@ export function differing({ workspace, home, url }: PlaceFacts): readonly (reado
   ]
 }
 
+/** The arguments of a program without the folders above the workspace, which are others on each machine. */
+export function withoutFolders(args: readonly string[]): readonly string[] {
+  return args.map((argument) => argument.replace(/^projects=\{.*\}$/s, "projects={}"))
+}
+
 /** The scene as it is stored: nothing of this place and no token in it, and no text that nobody reads. */
 export function neutral(events: readonly SceneEvent[], facts: PlaceFacts): string {
   const tokens = events.flatMap((event) => (event.type === "loopback" ? tokenAndUrl(event.mcp) : []))

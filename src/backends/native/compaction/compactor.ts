@@ -3,13 +3,14 @@ import type { Compaction, ContextSetup, PastCompaction } from "../../../contract
 import type { Failure } from "../../../contract/error.ts"
 import type { Usage } from "../../../contract/result.ts"
 import { compacted } from "../../../lib/compaction/compacted.ts"
+import { isJsonObject } from "../../../lib/json.ts"
 import type { History } from "../history.ts"
 import type { TurnBounds } from "../turn-bounds.ts"
-import { summaryMessage, wordsOf } from "./head.ts"
+import { summarised, summaryMessage, wordsOf } from "./head.ts"
 import type { ContextMeter } from "./meter.ts"
 import { clippedResults, cutOf, largeLastTurn, oldResults } from "./plan.ts"
 import { stuck } from "./stuck.ts"
-import { type Summarising, summarise } from "./summarise.ts"
+import { extract, type Summarising, summarise } from "./summarise.ts"
 
 export interface CompactorSetup extends Summarising {
   readonly history: History
@@ -49,18 +50,23 @@ export class Compactor {
   /** After the model refused a request as too long. The same turn then asks again, at most twice. */
   async onOverflow(turn: number, failure: Failure, usage: Usage | undefined): Promise<Stop | undefined> {
     this.#tried = { turn, times: this.#tried.turn === turn ? this.#tried.times + 1 : 1 }
-    this.#learn(toldBy(failure, usage))
+    this.#learn(failure, usage)
     if (this.#tried.times <= MOST_OVERFLOWS) return this.#compact(turn, "overflow")
     return this.#stuck("The model still refuses the conversation as too long after it was shortened twice.")
   }
 
-  /** A refusal that names no window, or one that the request should have fitted in, was at least below its own size. */
-  #learn(told: number | undefined): void {
+  /**
+   * A refusal that names no window, or one that the request should have fitted in, was at least below its own size. The window is
+   * never below a request that was accepted, and the size of a body in bytes says nothing about it.
+   */
+  #learn(failure: Failure, usage: Usage | undefined): void {
     const meter = this.#meter
+    const told = toldBy(failure, usage)
+    if (told === undefined && isAboutBytes(failure)) return
     const tokens = meter.tokens()
     const refused = 0.95 * (tokens + meter.answerRoom)
-    meter.window = Math.min(meter.window, told ?? refused)
-    if (tokens <= meter.target) meter.window = Math.min(meter.window, refused)
+    const learned = tokens <= meter.target ? Math.min(told ?? refused, refused) : (told ?? refused)
+    meter.window = Math.min(meter.window, Math.max(learned, meter.accepted))
   }
 
   async #compact(turn: number, cause: Compaction["cause"]): Promise<Stop | undefined> {
@@ -70,7 +76,10 @@ export class Compactor {
     const before = Math.round(this.#meter.tokens())
     const change = (cause === "asked" ? undefined : this.#pruned()) ?? (await this.#shortened(turn, cause))
     if ("reason" in change) return change
-    if (!change.head && !change.results) return this.#unchanged(cause)
+    if (!change.head && !change.results) {
+      if (change.usage) host.emit({ type: "metering", usage: change.usage, failed: "reported" })
+      return this.#unchanged(cause)
+    }
     const after = Math.round(this.#meter.sizeOf(compacted(this.#history.said, change)))
     const window = Math.round(this.#meter.window)
     const recorded = await host.endCompaction({ turn, cause, window, ...change, tokens: { before, after } })
@@ -113,7 +122,13 @@ export class Compactor {
       const summary = await summarise(this.#setup, turn, said.slice(0, at))
       if (summary === "limit" || summary === "interrupted") return { reason: summary }
       const { answer, text, facts } = summary
-      change.head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(text, facts)] }
+      const headOf = (given: string) => {
+        const head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(given, facts)] }
+        return cause === "asked" || meter.sizeOf(compacted(said, { head })) < meter.sizeOf(said) ? head : undefined
+      }
+      // A summary that is no smaller than what it replaces would be paid for with every request.
+      const head = headOf(text) ?? headOf(extract(this.#setup, summarised(said.slice(0, at)), "it was not shorter"))
+      if (head) change.head = head
       change.durationMs = Math.round(performance.now() - started)
       if (answer) {
         change.usage = answer.usage
@@ -180,15 +195,22 @@ export class Compactor {
 /** The window according to a refusal, in the wording of known servers. */
 function toldBy({ message }: Failure, usage: Usage | undefined): number | undefined {
   const { inputTokens, outputTokens } = usage ?? { inputTokens: null, outputTokens: null }
-  // The answer stopped where the window ended.
-  if (inputTokens !== null && outputTokens !== null)
+  // The answer stopped where the window ended. Some servers report nothing for it.
+  if (inputTokens !== null && outputTokens !== null && inputTokens > 0)
     return inputTokens + outputTokens + (usage?.cacheReadTokens ?? 0) + (usage?.cacheWriteTokens ?? 0)
   const found = windowInWords.exec(message)?.[1]?.replaceAll(",", "")
   return found === undefined ? undefined : Number(found)
 }
 
+/** True for a limit of the server on the size of a body. */
+function isAboutBytes({ message, data }: Failure): boolean {
+  const status = isJsonObject(data) ? data.status : undefined
+  return status === 413 && !/token|context/i.test(message)
+}
+
+/** Not by how much the window was exceeded. */
 const windowInWords =
-  /(?:>|maximum (?:context|input)[a-z ]*(?:is|of)|context (?:size|window|length)[a-z ]*|tokens allowed)[\s:(]*([\d,]{4,})/i
+  /(?:>|maximum (?:context|input)[a-z ]*(?:is|of)|context (?:size|window|length)(?![a-z ]*\bby\b)[a-z ]*|tokens allowed)[\s:(]*([\d,]{4,})/i
 const LOOPING = "The conversation fills its context again as soon as it is shortened."
 const MOST_OVERFLOWS = 2
 const LARGEST_FIXED = 0.7

@@ -6,7 +6,7 @@ import { estimateMessage, estimateTokens } from "../../../lib/compaction/estimat
 import { contextTokens } from "../../../lib/usage.ts"
 import type { History } from "../history.ts"
 
-type Settings = Pick<ContextSetup, "at" | "keep" | "window"> & { readonly measured?: MeasuredContext }
+type Settings = Pick<ContextSetup, "at" | "keep" | "window" | "accepted"> & { readonly measured?: MeasuredContext }
 
 /** The size of the next request: what the provider reported last, and an estimate of what is new since. */
 export class ContextMeter {
@@ -16,6 +16,8 @@ export class ContextMeter {
   readonly #settings: Settings
   readonly #fixedText: () => string
   readonly #answerTokens: number
+  /** The longest request that the model has accepted. */
+  accepted: number
   /** The tokens of a request with the first `count` messages, and of its answer. */
   #known: { readonly tokens: number; readonly count: number; readonly answer: number | null } | undefined
   #fixed: number | undefined
@@ -30,6 +32,7 @@ export class ContextMeter {
     this.#fixedText = fixedText
     this.#answerTokens = answerTokens
     this.window = settings.window
+    this.accepted = settings.accepted ?? 0
     const { measured } = settings
     if (measured) {
       const count = Math.max(0, history.said.length - measured.since)
@@ -99,6 +102,7 @@ export class ContextMeter {
   /** Call before the answer is added: the provider counted what came before it. */
   settle(usage: Usage): void {
     const tokens = contextTokens(usage)
+    this.accepted = Math.max(this.accepted, tokens ?? 0)
     this.#known =
       tokens === null ? undefined : { tokens, count: this.#history.said.length, answer: usage.outputTokens ?? null }
     this.#ratio = undefined

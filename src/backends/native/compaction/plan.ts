@@ -1,5 +1,7 @@
 import type { ConversationHead, CutResults, Said } from "../../../contract/compaction.ts"
+import type { ContentPart } from "../../../contract/content.ts"
 import type { Message, ToolResultPart } from "../../../contract/message.ts"
+import { isFromAgent } from "../../../lib/compaction/agent-messages.ts"
 import { compacted, isSummary } from "../../../lib/compaction/compacted.ts"
 import { estimateMessage } from "../../../lib/compaction/estimate.ts"
 import { plainText } from "../../../lib/content.ts"
@@ -12,8 +14,9 @@ export interface Cut extends Pick<ConversationHead, "through" | "kept"> {
 
 /**
  * The old results that may go, except those of the last turn: everything beyond as many of the
- * `newest` tokens of results, and media
- * at any age, because some servers refuse requests with too much of it. Null: there are none.
+ * `newest` tokens of results and arguments, and media
+ * at any age, because some servers refuse requests with too much of it. Of long arguments the beginning and the end of each text
+ * stay. Null: there are none.
  */
 export function oldResults(
   said: readonly Said[],
@@ -24,10 +27,19 @@ export function oldResults(
   const names = callNames(said)
   const lastTurn = said.at(-1)?.turn ?? 0
   const keep: Record<string, number> = {}
+  const args: Record<string, number> = {}
   let newer = 0
   for (const { turn, message } of said.toReversed()) {
     // Only the ids of the run's own turns are unique.
-    if (message.role !== "tool" || turn === 0) continue
+    if (turn === 0) continue
+    if (message.role === "assistant") {
+      for (const part of message.content.toReversed()) {
+        if (part.type !== "tool-call" || JSON.stringify(part.args).length <= LONG_ARGUMENTS) continue
+        newer += meter.tokensOf({ role: "assistant", content: [part] })
+        if (turn !== lastTurn && newer > newest) args[part.callId] = FEWEST_CHARACTERS
+      }
+    }
+    if (message.role !== "tool") continue
     for (const part of message.content.toReversed()) {
       const tokens = meter.tokensOf(alone(part))
       newer += tokens
@@ -37,7 +49,15 @@ export function oldResults(
       if (!isExempt && (hasMedia || newer > newest)) keep[part.callId] = 0
     }
   }
-  return Object.keys(keep).length === 0 ? null : { keep, note }
+  return cutsOf({ keep, args, note })
+}
+
+/** Null: nothing is cut. */
+function cutsOf({ keep, args = {}, messages = {}, note }: CutResults): CutResults | null {
+  const hasArgs = Object.keys(args).length > 0
+  const hasMessages = Object.keys(messages).length > 0
+  if (!hasArgs && !hasMessages && Object.keys(keep).length === 0) return null
+  return { keep, note, ...(hasArgs && { args }), ...(hasMessages && { messages }) }
 }
 
 /**
@@ -66,22 +86,28 @@ function cutAt(said: readonly Said[], at: number): Cut {
   return { at, through: 0, kept: said.slice(at).filter(({ turn }) => turn === 0).length }
 }
 
-/** Shortens the results of the last turn to equal shares of the tokens that are left for them. Null: none is longer. */
+/**
+ * Shortens the results of the last turn, and the messages of agents behind it, to equal shares of the tokens that are left for
+ * them. Null: none is longer.
+ */
 export function clippedResults(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
-  const sized = resultsOfLastTurn(said).map((part) => ({ part, tokens: meter.tokensOf(alone(part)) }))
+  const sized = clippableOf(said, meter)
   const all = sized.reduce((sum, { tokens }) => sum + tokens, 0)
   const share = shareOf(
     sized.map(({ tokens }) => tokens),
     meter.target - (meter.sizeOf(said) - all),
   )
   const keep: Record<string, number> = {}
-  for (const { part, tokens } of sized) {
+  const messages: Record<string, number> = {}
+  for (const { callId, place, content, tokens } of sized) {
     if (tokens <= share) continue
-    const { length } = plainText(part.output, "\n")
+    const { length } = plainText(content, "\n")
     const characters = Math.floor((length * share) / tokens) - note.length - AROUND_A_CUT
-    keep[part.callId] = Math.max(FEWEST_CHARACTERS, characters)
+    const kept = Math.max(FEWEST_CHARACTERS, characters)
+    if (callId === undefined) messages[place] = kept
+    else keep[callId] = kept
   }
-  return Object.keys(keep).length === 0 ? null : { keep, note }
+  return cutsOf({ keep, messages, note })
 }
 
 /**
@@ -89,20 +115,39 @@ export function clippedResults(said: readonly Said[], meter: ContextMeter, note:
  * room, no summary is needed. Null: the last turn is not the problem.
  */
 export function largeLastTurn(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
-  const results = resultsOfLastTurn(said).reduce((sum, part) => sum + meter.tokensOf(alone(part)), 0)
+  const results = clippableOf(said, meter).reduce((sum, { tokens }) => sum + tokens, 0)
   if (meter.fixed + results <= meter.target) return null
   const old = oldResults(said, meter, 0, note)
   const shorter = old ? compacted(said, { results: old }) : said
   if (meter.sizeOf(shorter) - results > meter.target / 2) return null
   const clipped = clippedResults(shorter, meter, note)
-  return clipped && { keep: { ...old?.keep, ...clipped.keep }, note }
+  return clipped && { ...old, ...clipped, keep: { ...old?.keep, ...clipped.keep } }
 }
 
-function resultsOfLastTurn(said: readonly Said[]): readonly ToolResultPart[] {
+/** A result, or a message of an agent: then its `callId` is undefined. */
+interface Clippable {
+  readonly callId?: string
+  /** From the end of the conversation. */
+  readonly place: number
+  readonly content: readonly ContentPart[]
+  readonly tokens: number
+}
+
+/** What the last turn brought from outside, and can be clipped. */
+function clippableOf(said: readonly Said[], meter: ContextMeter): readonly Clippable[] {
   const lastTurn = said.at(-1)?.turn ?? 0
-  return said.flatMap(({ turn, message }) =>
-    turn === lastTurn && turn > 0 && message.role === "tool" ? message.content : [],
-  )
+  if (lastTurn === 0) return []
+  return said.flatMap(({ turn, message }, index): readonly Clippable[] => {
+    const place = said.length - index
+    if (turn !== lastTurn) return []
+    if (message.role === "user" && isFromAgent(message))
+      return [{ place, content: message.content, tokens: meter.tokensOf(message) }]
+    if (message.role !== "tool") return []
+    return message.content.map((part) => {
+      const { callId, output: content } = part
+      return { callId, place, content, tokens: meter.tokensOf(alone(part)) }
+    })
+  })
 }
 
 /** The most that each may have if those who need less leave the rest to the others. */
@@ -133,5 +178,6 @@ function alone(part: ToolResultPart): Message {
 /** Their results are instructions, answers of people, or were fetched because they had been cut. */
 const exemptTools: ReadonlySet<string> = new Set(["SkillPage", "AskUser", "FetchData"])
 const SMALL_RESULT = 200
+const LONG_ARGUMENTS = 2_000
 const FEWEST_CHARACTERS = 200
 const AROUND_A_CUT = 60

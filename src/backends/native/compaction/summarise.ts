@@ -4,6 +4,7 @@ import type { Message } from "../../../contract/message.ts"
 import type { Answer, Model, Transport } from "../../../contract/provider.ts"
 import { delay } from "../../../lib/abort.ts"
 import { renderRecord } from "../../../lib/compaction/brief.ts"
+import { AttemptCost } from "../../../lib/money/attempt-cost.ts"
 import { createRetry, type RetryPolicy } from "../../../lib/retry.ts"
 import { asFailure } from "../ask.ts"
 import type { Controls } from "../controls.ts"
@@ -46,26 +47,31 @@ export async function summarise(
   const prompt = textFrom(covered, LONGEST_RESULT, charactersFor(meter.window / 2, meter))
   const outputTokens = Math.round(Math.min(MOST_OUTPUT_TOKENS, Math.max(FEWEST_OUTPUT_TOKENS, meter.window / 10)))
   const inputTokens = () => tokensAtMost(system) + tokensAtMost(prompt) + AROUND_A_REQUEST
-  const begun = await host.beginCompaction(turn, () => ({ inputTokens: inputTokens(), outputTokens }))
-  if (controls.stopping) return "interrupted"
-  if (begun === undefined) return "limit"
+  const begin = () => host.beginCompaction(turn, () => ({ inputTokens: inputTokens(), outputTokens }))
+  let begun = await begin()
   const conversation = model.converse({ tools: [], system, transport, maxOutputTokens: outputTokens })
   const request: readonly Message[] = [{ role: "user", content: [{ type: "text", text: `${prompt}\n\n${REQUEST}` }] }]
   const retry = createRetry(setup.retry)
   for (;;) {
+    if (controls.stopping) return "interrupted"
+    if (begun === undefined) return "limit"
+    const cost = new AttemptCost()
     try {
-      const answer = await conversation.call(request, {}, controls.signal)
+      const answer = await conversation.call(request, cost, controls.signal)
       const problem = problemOf(answer)
       if (problem === undefined) return { text: textOf(answer), facts: begun.text, answer }
       return { text: extract(setup, covered, problem), facts: begun.text, answer }
     } catch (error) {
-      if (controls.signal.aborted) return "interrupted"
       const failure = asFailure(error)
+      const metering = cost.metering(failure)
+      if (metering) host.emit(metering)
+      if (controls.signal.aborted) return "interrupted"
       const delayMs = retry.delayAfter(failure)
       if (delayMs === null) return { text: extract(setup, covered, failure.message), facts: begun.text }
       host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
       await delay(delayMs, controls.halting)
-      if (controls.stopping) return "interrupted"
+      // Each attempt needs room in the budget.
+      if (!controls.stopping) begun = await begin()
     }
   }
 }
@@ -88,7 +94,7 @@ function textFrom({ earlier, messages }: ReturnType<typeof summarised>, entry: n
 }
 
 /** The earlier summary and the newest messages, shortened. */
-function extract({ host, meter }: Summarising, covered: ReturnType<typeof summarised>, problem: string): string {
+export function extract({ host, meter }: Summarising, covered: ReturnType<typeof summarised>, problem: string): string {
   const message = `The summary could not be used, so that the conversation goes on with an extract: ${problem}`
   host.emit({ type: "warning", code: "compaction_degraded", message })
   const tokens = Math.min(MOST_OUTPUT_TOKENS, meter.window / 10)

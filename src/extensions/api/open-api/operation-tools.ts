@@ -5,6 +5,7 @@ import { isJsonObject } from "../../../lib/json.ts"
 import { type ApiCalls, callApi, seenByPolicy } from "../call.ts"
 import { type CheckedService, effectOfMethod } from "../service.ts"
 import { jsonArgs } from "../tool.ts"
+import { apiUses } from "../uses.ts"
 import { namesIn, type Operation } from "./operation.ts"
 import { schemaOf } from "./search.ts"
 
@@ -42,6 +43,7 @@ function operationTool(calls: ApiCalls, service: CheckedService, operation: Oper
       required: required.map(({ name }) => name),
       additionalProperties: false,
     },
+    uses: apiUses,
     effect,
     concurrent: effect === "none",
     risk: "medium",

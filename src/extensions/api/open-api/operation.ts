@@ -11,6 +11,8 @@ export interface Operation {
   readonly parameters: readonly OperationParameter[]
   /** Absent: it takes no JSON body. */
   readonly body?: { readonly required: boolean; readonly schema: JsonSchema }
+  /** Patterns of the document that values are not checked against, because they cannot run in linear time. */
+  readonly unchecked: readonly string[]
   /** It is a tool of its own, too. */
   readonly asTool: boolean
 }

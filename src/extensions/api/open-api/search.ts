@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../contract/json.ts"
 import type { Tool } from "../../../contract/tool.ts"
+import { usesNothing } from "../../../lib/access/arguments.ts"
 import { isJsonObject } from "../../../lib/json.ts"
 import type { CheckedService } from "../service.ts"
 import type { Operation } from "./operation.ts"
@@ -22,6 +23,7 @@ export function apiSearch(services: readonly CheckedService[]): Tool {
       required: ["query"],
       additionalProperties: false,
     },
+    uses: usesNothing,
     effect: "none",
     concurrent: true,
     risk: "low",

@@ -2,6 +2,7 @@ import { LonghaulError } from "../../../contract/error.ts"
 import type { Json, JsonObject } from "../../../contract/json.ts"
 import { isJsonObject } from "../../../lib/json.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { linearSchema } from "../../../lib/schema/linear-schema.ts"
 import { type ApiMethod, methods } from "../method.ts"
 import type { ApiService, ApiServices } from "../service.ts"
 import { namesIn, type Operation, type OperationParameter, pathPattern } from "./operation.ts"
@@ -24,7 +25,8 @@ export async function openApiService(document: string | JsonObject, options: Ope
   const { name, include, asTools = [], baseUrl, ...settings } = options
   const read = await readDocument(document)
   const all = operationsOf(read, asTools)
-  const operations = all.filter(({ id }) => include === undefined || include.some((each) => matches(each, id)))
+  const wanted = all.filter(({ id }) => include === undefined || include.some((each) => matches(each, id)))
+  const operations = await Promise.all(wanted.map(inLinearTime))
   const ids = (include ?? []).filter((each) => typeof each === "string")
   for (const id of [...ids, ...asTools]) {
     if (!operations.some((operation) => operation.id === id)) throw unknownOperation(name, id)
@@ -44,6 +46,19 @@ export async function openApiService(document: string | JsonObject, options: Ope
 
 function matches(pattern: string | RegExp, id: string): boolean {
   return typeof pattern === "string" ? pattern === id : id.match(pattern)?.[0] === id
+}
+
+/** A document is a stranger's: its patterns must not block the process. */
+async function inLinearTime(operation: Operation): Promise<Operation> {
+  const { parameters, body } = operation
+  const linear = await Promise.all(parameters.map(({ schema }) => linearSchema(schema)))
+  const linearBody = body && (await linearSchema(body.schema))
+  return {
+    ...operation,
+    parameters: parameters.map((parameter, index) => ({ ...parameter, schema: linear[index]?.schema ?? {} })),
+    ...(body && { body: { ...body, schema: linearBody?.schema ?? {} } }),
+    unchecked: [...linear, ...(linearBody ? [linearBody] : [])].flatMap(({ dropped }) => dropped),
+  }
 }
 
 function operationsOf(document: JsonObject, asTools: readonly string[]): readonly Operation[] {
@@ -87,6 +102,7 @@ function operationOf(
     summary: typeof said === "string" ? said.slice(0, LONGEST_SUMMARY) : "",
     parameters: [...byName.values()],
     ...(body && { body }),
+    unchecked: [],
     asTool: asTools.includes(id),
   }
 }

@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs"
-import { lstat, readFile } from "node:fs/promises"
+import { lstat, readFile, realpath } from "node:fs/promises"
 import { join } from "node:path"
 import type { BackendEnv } from "../../../contract/backend-env.ts"
 import { errnoOf } from "../errno.ts"
@@ -17,7 +17,10 @@ export interface BackendHostOptions {
 }
 
 type HostParts = Required<
-  Pick<BackendEnv, "spawn" | "loopback" | "variable" | "exists" | "stateFolder" | "stateFile" | "tokens">
+  Pick<
+    BackendEnv,
+    "spawn" | "sweep" | "loopback" | "variable" | "exists" | "realPath" | "stateFolder" | "stateFile" | "tokens"
+  >
 >
 
 /** Processes, sockets and folders for backends. Loaded on first use: most runtimes start no program. */
@@ -28,6 +31,10 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
       const later = await import("../later.ts")
       programs ??= new later.Programs({ spillFolder: defaultSpillFolder(), outside: [workspace], stopMs, variables })
       return programs.spawn(program)
+    },
+    async sweep() {
+      const { sweepShellFolders } = await import("../shell/shell-folder.ts")
+      await sweepShellFolders(defaultSpillFolder()).catch(() => 0)
     },
     async loopback(service) {
       const { serveLoopback } = await import("../later.ts")
@@ -40,6 +47,7 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
         // What cannot be looked at may be there.
         (error) => !["ENOENT", "ENOTDIR"].includes(errnoOf(error)),
       ),
+    realPath: (path) => realpath(path),
     tokens: fileTokens(join(defaultStoreRoot(), "mcp-logins")),
     stateFolder(name) {
       const folder = join(defaultStoreRoot(), "backends", name)

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -166,4 +166,13 @@ test("the token of one session opens no other", async () => {
   expect((await fetch(other.mcp.url, { method: "POST", headers, body: "{}" })).status).toBe(401)
   await one.close()
   await other.close()
+})
+
+test("only its owner can read the token of a gate", async () => {
+  const own = join(folder, "own")
+  const loopback = await serveLoopback(service, { folder: own, version: "1" })
+  const [file = ""] = readdirSync(own)
+  expect(statSync(join(own, file)).mode & 0o777).toBe(0o600)
+  expect(statSync(own).mode & 0o777).toBe(0o700)
+  await loopback.close()
 })

@@ -1,20 +1,34 @@
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { build } from "esbuild"
 import { afterAll, expect, test } from "vitest"
-import { countLiving, uniqueSleep, until } from "../../../../test/support/shell-scene.ts"
+import { countLiving, isRunning, uniqueSleep } from "../../../../test/support/shell-scene.ts"
+import { until } from "../../../../test/support/watchdog.ts"
 import type { ProgramSpec } from "../../../contract/backend-env.ts"
-import { Programs } from "./programs.ts"
+import { type ProgramSettings, Programs } from "./programs.ts"
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-programs-")))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const programs = new Programs({
+const settings: ProgramSettings = {
   spillFolder: join(folder, "spill"),
   outside: [join(folder, "workspace")],
   stopMs: 500,
   variables: () => ({ ...process.env, PASSED: "yes", KEPT_BACK: "secret" }),
-})
+}
+const programs = new Programs(settings)
 
 function script(source: string, more: Partial<ProgramSpec> = {}): ProgramSpec {
   const base = { cwd: folder, runId: "r", passEnv: ["PASSED"], env: { OWN: "1" }, install: "npm i program" }
@@ -92,6 +106,23 @@ test("a process that a program leaves behind does not keep its output open", asy
   expect(countLiving(sleep)).toBe(0)
 })
 
+test("a program ends with the process that started it, also if it clears its environment", async () => {
+  const sleep = uniqueSleep()
+  const entry = fileURLToPath(new URL("programs.ts", import.meta.url))
+  const outfile = join(folder, "programs.mjs")
+  await build({ entryPoints: [entry], bundle: true, platform: "node", format: "esm", outfile })
+  const spec = { command: "/bin/sh", args: ["-c", `exec env -i /bin/sh -c '${sleep}; true'`], cwd: folder, runId: "r" }
+  const source = `import { Programs } from ${JSON.stringify(outfile)}
+    const settings = { spillFolder: ${JSON.stringify(join(folder, "host"))}, outside: [], stopMs: 500, variables: () => process.env }
+    await new Programs(settings).spawn({ ...${JSON.stringify(spec)}, passEnv: [], env: {}, install: "" })
+    console.log("started")`
+  const host = spawn(process.execPath, ["--input-type=module", "-e", source], { stdio: ["ignore", "pipe", "inherit"] })
+  await new Promise((resolve) => host.stdout.once("data", resolve))
+  await until(() => isRunning(sleep))
+  host.kill("SIGKILL")
+  await until(() => countLiving(sleep) === 0)
+})
+
 test("what a killed process leaves running is ended when the next one starts a program", async () => {
   const spillFolder = join(folder, "killed")
   const settings = { spillFolder, outside: [], stopMs: 500, variables: () => process.env }
@@ -106,4 +137,33 @@ test("what a killed process leaves running is ended when the next one starts a p
   expect(await all(next.lines)).toEqual(["next"])
   expect(countLiving(sleep)).toBe(0)
   expect(await left.exit).toMatchObject({ signal: "SIGKILL" })
+})
+
+test("a program that starts as the last one ends is registered on disk, too", async () => {
+  const inTurn = async (name: string) => {
+    const spill = join(folder, name)
+    const alone = new Programs({ ...settings, spillFolder: spill })
+    for (let round = 0; round < 8; round++) {
+      const first = await alone.spawn(script("", { args: ["--version"] }))
+      await first.exit
+      const second = await alone.spawn(script("process.stdin.resume()"))
+      const registered = readdirSync(spill).filter((nonce) => existsSync(join(spill, nonce, "owner.json")))
+      expect(registered).toHaveLength(1)
+      await second.end("kill")
+    }
+  }
+  // Beside each other, so that the steps of each take long.
+  await Promise.all(Array.from({ length: 8 }, (_, index) => inTurn(`spill-${index}`)))
+})
+
+test("a program is not looked up in a folder that tools may write", async () => {
+  const bin = join(folder, "workspace", "bin")
+  mkdirSync(bin, { recursive: true })
+  writeFileSync(join(bin, "planted-agent"), "#!/bin/sh\necho planted\n", { mode: 0o755 })
+  const settings = { spillFolder: join(folder, "spill"), stopMs: 500, variables: () => ({ PATH: bin }) }
+  const spec = script("", { command: "planted-agent", args: [] })
+  const confined = new Programs({ ...settings, outside: [join(folder, "workspace")] })
+  await expect(confined.spawn(spec)).rejects.toMatchObject({ code: "backend_missing" })
+  const channel = await new Programs({ ...settings, outside: [] }).spawn(spec)
+  expect(await all(channel.lines)).toEqual(["planted"])
 })

@@ -11,6 +11,7 @@ import { findProgram } from "../shell/find-program.ts"
 import { killAtExit } from "../shell/kill-at-exit.ts"
 import { killProcesses } from "../shell/process-sweep.ts"
 import { closeShellFolder, markOf, openShellFolder, sweepShellFolders } from "../shell/shell-folder.ts"
+import { type DeathWatch, watchDeath } from "./death-watch.ts"
 import { programChannel } from "./line-channel.ts"
 
 export interface ProgramSettings {
@@ -23,11 +24,20 @@ export interface ProgramSettings {
   variables(): Readonly<Record<string, string | undefined>>
 }
 
+/** While any program is running. */
+interface Place {
+  readonly folder: string
+  readonly watch: DeathWatch
+  forgetExit(): void
+}
+
 /** Starts the programs of backends: each in its own process group, registered on disk while any is running. */
 export class Programs {
   readonly #settings: ProgramSettings
   readonly #nonce = newNonce()
-  #place: Promise<{ readonly folder: string; forgetExit(): void }> | undefined
+  #place: Promise<Place> | undefined
+  /** The end of the last registration: the next one has the same folder. */
+  #unregistered = Promise.resolve()
   #count = 0
   #running = 0
 
@@ -39,8 +49,8 @@ export class Programs {
     const program = this.#find(spec)
     this.#running++
     try {
-      await this.#prepared()
-      const channel = await this.#start(program, spec)
+      const { watch } = await this.#prepared()
+      const channel = await this.#start(program, spec, watch)
       void channel.exit.then(() => this.#ended())
       return channel
     } catch (error) {
@@ -49,7 +59,8 @@ export class Programs {
     }
   }
 
-  async #start(program: string, { env, passEnv, args, cwd, command, install }: ProgramSpec): Promise<LineChannel> {
+  async #start(program: string, spec: ProgramSpec, watch: DeathWatch): Promise<LineChannel> {
+    const { env, passEnv, args, cwd, command, install } = spec
     const mark = markOf(this.#nonce, ++this.#count)
     const child = spawn(program, args, {
       cwd,
@@ -57,6 +68,11 @@ export class Programs {
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
     })
+    const { pid } = child
+    if (pid !== undefined) {
+      watch.add(pid)
+      child.once("exit", () => watch.remove(pid))
+    }
     try {
       await once(child, "spawn")
     } catch (error) {
@@ -80,7 +96,7 @@ export class Programs {
 
   /** Before the first program: ends what dead processes left, and registers this one. */
   #prepared() {
-    this.#place ??= this.#prepare()
+    this.#place ??= this.#unregistered.then(() => this.#prepare())
     return this.#place
   }
 
@@ -88,19 +104,26 @@ export class Programs {
     const { spillFolder } = this.#settings
     await sweepShellFolders(spillFolder).catch(() => 0)
     const folder = await openShellFolder(spillFolder, this.#nonce)
-    return { folder, forgetExit: killAtExit(() => killProcesses({ mark: markOf(this.#nonce) })) }
+    const mark = markOf(this.#nonce)
+    return { folder, watch: watchDeath(mark), forgetExit: killAtExit(() => killProcesses({ mark })) }
   }
 
   /** With the last program the registration ends. */
   async #ended(): Promise<void> {
     this.#running--
     if (this.#running > 0) return
-    const place = this.#place
+    this.#unregistered = unregister(this.#place)
     this.#place = undefined
-    const { folder, forgetExit } = (await place?.catch(() => undefined)) ?? {}
-    forgetExit?.()
-    if (folder !== undefined) await closeShellFolder(folder)
+    await this.#unregistered
   }
+}
+
+async function unregister(place: Promise<Place> | undefined): Promise<void> {
+  const { folder, watch, forgetExit } = (await place?.catch(() => undefined)) ?? {}
+  forgetExit?.()
+  watch?.close()
+  // What remains is removed by the next sweep.
+  if (folder !== undefined) await closeShellFolder(folder).catch(() => {})
 }
 
 function isExecutable(path: string): boolean {

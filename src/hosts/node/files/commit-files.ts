@@ -1,6 +1,6 @@
 import { access, constants, rename, rmdir, unlink } from "node:fs/promises"
 import { basename, dirname, join, sep } from "node:path"
-import type { FileChange } from "../../../contract/env.ts"
+import type { FileChange, FileGuard } from "../../../contract/env.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { sha256 } from "../../../lib/sha256.ts"
@@ -74,7 +74,8 @@ export class FileCommits {
     })
   }
 
-  async commit(located: readonly Located[], named: Named): Promise<void> {
+  /** The guard checks each target in the folder that is held open until the end. */
+  async commit(located: readonly Located[], named: Named, guard: FileGuard): Promise<void> {
     const places = located.map(({ at }) => placeOf(at))
     for (const { change, at } of located) await named(change.path, async () => refuseOverlap(placeOf(at), places))
     const checked: (Located & { readonly step: Step })[] = []
@@ -84,7 +85,7 @@ export class FileCommits {
     const plan = { steps: checked.map(({ step }) => step), folders: foldersToMake(located) }
     const held = new Map<string, Pin>()
     try {
-      const note = await this.#prepare(checked, await this.#notes.write(plan), held, named)
+      const note = await this.#prepare(checked, await this.#notes.write(plan), held, named, guard)
       await this.#finish(note, held).catch(async (error: unknown) => {
         await this.#giveUp(note)
         const why = `The changes are committed, but not all files could be written yet (${errnoOf(error)})`
@@ -101,9 +102,10 @@ export class FileCommits {
     staged: Note,
     held: Held,
     named: Named,
+    guard: FileGuard,
   ): Promise<Note> {
     try {
-      for (const each of checked) await named(each.change.path, () => this.#stage(each, each.step, held))
+      for (const each of checked) await named(each.change.path, () => this.#stage(each, each.step, held, guard))
       await this.#syncFolders(staged, held)
       for (const each of checked) await named(each.change.path, () => this.#checkAgain(each, each.step))
       return await this.#notes.count(staged)
@@ -133,15 +135,21 @@ export class FileCommits {
     }
   }
 
-  async #stage({ change: { content }, at: { real, missing }, like }: Located, step: Step, held: Held): Promise<void> {
+  async #stage(
+    { change: { content }, at: { real, missing }, like }: Located,
+    step: Step,
+    held: Held,
+    guard: FileGuard,
+  ): Promise<void> {
     const name = dirname(step.target)
     const pin =
       held.get(name) ??
       (await (missing.length > 0
-        ? makeFolders(this.#confinement, real, missing.slice(0, -1))
+        ? makeFolders(this.#confinement, real, missing, guard)
         : this.#confinement.pin(name, "write")))
     held.set(name, pin)
     requireFolder(pin.stats)
+    guard(join(pin.real, basename(step.target)), "write")
     // A folder that forbids removal must be detected before the commit point.
     if (content === null || "removes" in step) return access(pin.place, constants.W_OK | constants.X_OK)
     const mode = (await statOf(`${pin.place}/${basename(step.target)}`))?.mode ?? (await this.#modeOf(like))

@@ -34,6 +34,8 @@ export interface Location {
  */
 export interface Pin {
   readonly place: string
+  /** Where it is, as the kernel names it. */
+  readonly real: string
   readonly stats: Stats
   /** A no-op on Linux. Elsewhere narrows the gap between check and use, but cannot close it. */
   recheck(): Promise<void>
@@ -193,14 +195,33 @@ const hasDescriptorPaths = process.platform === "linux" && existsSync("/proc/sel
 const pathOnly = 0o10000000
 
 async function pinByDescriptor(real: string, check: (real: string) => void): Promise<Pin> {
+  for (let left = mostReplacements; ; left--) {
+    const pin = await pinOnce(real, check)
+    // The kernel's name of a file that was replaced meanwhile ends so, and no check would know it. The path leads to the new file.
+    if (!pin.real.endsWith(" (deleted)") || (await isStill(pin))) return pin
+    await pin.close()
+    if (left === 0) throw new ToolError("conflict", "changed while it was in use")
+  }
+}
+
+const mostReplacements = 16
+
+/** True for a file whose name really ends like that of a deleted one. */
+async function isStill({ real, stats }: Pin): Promise<boolean> {
+  const now = await lstat(real).catch(() => undefined)
+  return now?.ino === stats.ino && now.dev === stats.dev
+}
+
+async function pinOnce(real: string, check: (real: string) => void): Promise<Pin> {
   const handle = await open(real, pathOnly | constants.O_NOFOLLOW)
   try {
     const place = `/proc/self/fd/${handle.fd}`
     // The kernel reports the actual target, whatever was swapped on the way.
-    check(await readlink(place))
+    const at = await readlink(place)
+    check(at)
     const stats = await handle.stat()
     refuseLink(stats)
-    return { place, stats, recheck: async () => {}, close: () => handle.close() }
+    return { place, real: at, stats, recheck: async () => {}, close: () => handle.close() }
   } catch (error) {
     await closeQuietly(handle)
     throw error
@@ -215,7 +236,7 @@ async function pinByName(real: string, check: (real: string) => void): Promise<P
   refuseLink(stats)
   await recheck()
   check(real)
-  return { place: real, stats, recheck, close: async () => {} }
+  return { place: real, real, stats, recheck, close: async () => {} }
 }
 
 /** Links were resolved before: a link here was created since. */

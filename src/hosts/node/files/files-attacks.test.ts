@@ -72,6 +72,8 @@ const dispatcher = createDispatcher([...fileTools(), notebookEditTool()])
 const context: ToolContext = {
   signal: new AbortController().signal,
   idempotencyKey: "key",
+  workspaceId: "default",
+  runScope: "default.run",
   runId: "run",
   callId: "1.0",
   cwd: workspace,

@@ -1,8 +1,9 @@
 import type { Dirent, Stats } from "node:fs"
 import { constants, type FileHandle, open, readdir } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
-import type { FileChange, Files } from "../../../contract/env.ts"
+import type { FileChange, FileGuard, Files } from "../../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../../contract/tool.ts"
+import { bothGuards, mayRead, noGuard } from "../../../lib/access/file-guard.ts"
 import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { isOurs } from "../../../lib/own-names.ts"
 import { errnoOf } from "../errno.ts"
@@ -34,11 +35,14 @@ export function nodeFiles(options: NodeFilesOptions): Files {
   checkKeys("nodeFiles", options, keys<NodeFilesOptions>()("roots", "readOnlyRoots", "hidden", "redoFolder"))
   const { roots, readOnlyRoots = [], hidden = [], redoFolder } = options
   const confinement = confineTo(roots, readOnlyRoots, hidden)
-  const locks = new Locks()
-  const commits = new FileCommits(confinement, redoFolder)
-  const access = new Access(confinement, commits)
+  return filesIn(new Access(confinement, new FileCommits(confinement, redoFolder), new Locks(), noGuard))
+}
 
+function filesIn(access: Access): Files {
+  const { confinement, locks, guard } = access
   return {
+    guarded: (further) => filesIn(access.guarded(further)),
+
     display: confinement.display,
 
     info: (path, cwd) =>
@@ -53,11 +57,14 @@ export function nodeFiles(options: NodeFilesOptions): Files {
       access.existing(path, cwd, async (pin) => (await readPinned(pin, (size) => rangeWithin(size, range))).bytes),
 
     list: (path, cwd) =>
-      access.existing(path, cwd, async (pin, real) => {
+      access.existing(path, cwd, async (pin) => {
         if (!pin.stats.isDirectory()) throw new ToolError("invalid_input", "is not a folder")
         const entries = await readdir(pin.place, { withFileTypes: true })
         await pin.recheck()
-        const isShown = ({ name }: Dirent) => !isOurs(name) && !confinement.hides(join(real, name))
+        const isShown = ({ name }: Dirent) => {
+          const real = join(pin.real, name)
+          return !isOurs(name) && !confinement.hides(real) && mayRead(guard, real)
+        }
         return entries.filter(isShown).map(toEntry)
       }),
 
@@ -67,7 +74,7 @@ export function nodeFiles(options: NodeFilesOptions): Files {
         cwd,
         async () => {
           const location = await confinement.locate(path, cwd, "write")
-          return locks.run(placeOf(location), () => write(confinement, location, bytes, options?.version))
+          return locks.run(placeOf(location), () => write(access, location, bytes, options?.version))
         },
         { toWrite: true },
       ),
@@ -81,31 +88,43 @@ export function nodeFiles(options: NodeFilesOptions): Files {
           if (location.missing.length > 0) throw new ToolError("not_found", "does not exist")
           await locks.run(placeOf(location), async () => {
             const pin = await confinement.pin(location.real, "write")
-            const { bytes, stats } = await closing(pin, () => readPinned(pin, (size) => rangeWithin(size)))
-            await write(confinement, location, changed(change, bytes), versionOf(stats))
+            const { bytes, stats } = await closing(pin, async () => {
+              // A change that fails tells what the file contains.
+              guard(pin.real, "read")
+              return readPinned(pin, (size) => rangeWithin(size))
+            })
+            await write(access, location, changed(change, bytes), versionOf(stats))
           })
         },
         { toWrite: true },
       ),
 
-    commit: (changes, cwd) => commitChanges(access, { locks, commits }, changes, cwd),
+    commit: (changes, cwd) => commitChanges(access, changes, cwd),
   }
 }
 
 /** The way to a path: where it may lead, and failures that name it as its author knows it. */
 class Access {
   readonly confinement: Confinement
-  readonly #commits: FileCommits
+  readonly commits: FileCommits
+  readonly locks: Locks
+  readonly guard: FileGuard
 
-  constructor(confinement: Confinement, commits: FileCommits) {
+  constructor(confinement: Confinement, commits: FileCommits, locks: Locks, guard: FileGuard) {
     this.confinement = confinement
-    this.#commits = commits
+    this.commits = commits
+    this.locks = locks
+    this.guard = guard
+  }
+
+  guarded(further: FileGuard): Access {
+    return new Access(this.confinement, this.commits, this.locks, bothGuards(this.guard, further))
   }
 
   /** Every failure names the path as its author knows it, never where it led. */
   async named<Value>(path: string, cwd: string, work: () => Promise<Value>, { toWrite = false } = {}): Promise<Value> {
     try {
-      await this.#commits.settled(toWrite)
+      await this.commits.settled(toWrite)
       return await work()
     } catch (error) {
       throw error instanceof Refusal ? error.error : toToolError(error, this.confinement.display(path, cwd))
@@ -113,22 +132,20 @@ class Access {
   }
 
   /** Uses what exists, pinned for as long. */
-  existing<Value>(path: string, cwd: string, use: (pin: Pin, real: string) => Promise<Value>): Promise<Value> {
+  existing<Value>(path: string, cwd: string, use: (pin: Pin) => Promise<Value>): Promise<Value> {
     return this.named(path, cwd, async () => {
       const { real, missing } = await this.confinement.locate(path, cwd, "read")
       if (missing.length > 0) throw new ToolError("not_found", "does not exist")
       const pin = await this.confinement.pin(real, "read")
-      return closing(pin, () => use(pin, real))
+      return closing(pin, async () => {
+        this.guard(pin.real, "read")
+        return use(pin)
+      })
     })
   }
 }
 
-async function commitChanges(
-  access: Access,
-  { locks, commits }: { readonly locks: Locks; readonly commits: FileCommits },
-  changes: readonly FileChange[],
-  cwd: string,
-): Promise<void> {
+async function commitChanges(access: Access, changes: readonly FileChange[], cwd: string): Promise<void> {
   const [first] = changes
   if (first === undefined) return
   await access.named(first.path, cwd, async () => {}, { toWrite: true })
@@ -139,8 +156,8 @@ async function commitChanges(
   const places = (await locate()).map(({ at }) => placeOf(at))
   try {
     // Resolved again: the previous lock holder may have created missing parts.
-    await locks.runAll(places, async () => {
-      await commits.commit(await locate(), (path, work) => access.named(path, cwd, work))
+    await access.locks.runAll(places, async () => {
+      await access.commits.commit(await locate(), (path, work) => access.named(path, cwd, work), access.guard)
     })
   } catch (error) {
     throw error instanceof ToolError ? error : toToolError(error, "A change of several files")
@@ -157,7 +174,7 @@ async function locateChange(confinement: Confinement, change: FileChange, cwd: s
 }
 
 async function write(
-  confinement: Confinement,
+  { confinement, guard }: Access,
   { real, missing }: Location,
   bytes: Uint8Array,
   version?: string,
@@ -165,12 +182,18 @@ async function write(
   const name = missing.at(-1) ?? basename(real)
   if (missing.length > 0) {
     if (version !== undefined) requireVersion(undefined, version)
-    const folder = await makeFolders(confinement, real, missing.slice(0, -1))
-    return closing(folder, (pin) => replaceFile(pin, name, bytes))
+    const folder = await makeFolders(confinement, real, missing, guard)
+    return closing(folder, async (pin) => {
+      guard(join(pin.real, name), "write")
+      return replaceFile(pin, name, bytes)
+    })
   }
   // Checked before its parent, which for a root is outside.
   await closing(await confinement.pin(real, "write"), async ({ stats }) => requireFile(stats))
-  return closing(await confinement.pin(dirname(real), "write"), (pin) => replaceFile(pin, name, bytes, version))
+  return closing(await confinement.pin(dirname(real), "write"), async (pin) => {
+    guard(join(pin.real, name), "write")
+    return replaceFile(pin, name, bytes, version)
+  })
 }
 
 async function readPinned(

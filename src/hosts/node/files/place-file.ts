@@ -1,16 +1,27 @@
 import type { Stats } from "node:fs"
 import { constants, lstat, mkdir, open, rename, unlink } from "node:fs/promises"
+import { join } from "node:path"
+import type { FileGuard } from "../../../contract/env.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { errnoOf } from "../errno.ts"
 import type { Confinement, Pin } from "./confine.ts"
 
-/** Each folder is created and entered through its parent handle: none can be swapped for a link on the way. */
-export async function makeFolders(confinement: Confinement, real: string, names: readonly string[]): Promise<Pin> {
+/**
+ * The folder of a file that does not exist: `missing` are the names of folders to make, and of the file. Each folder is created and
+ * entered through its parent handle: none can be swapped for a link on the way. The guard checks where the file would be.
+ */
+export async function makeFolders(
+  confinement: Confinement,
+  real: string,
+  missing: readonly string[],
+  guard: FileGuard,
+): Promise<Pin> {
   let pin = await confinement.pin(real, "write")
-  for (const name of names) {
+  for (const [index, name] of missing.slice(0, -1).entries()) {
     pin = await closing(pin, async (parent) => {
       requireFolder(parent.stats)
+      guard(join(parent.real, ...missing.slice(index)), "write")
       const place = `${parent.place}/${name}`
       await mkdir(place).catch((error: unknown) => {
         if (errnoOf(error) !== "EEXIST") throw error

@@ -52,14 +52,21 @@ describe.each(transports)("$name", ({ name, create }) => {
     const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
     const ask = askOver(create({ connectTimeoutMs: 50 }, {}))
     const url = `https://127.0.0.1:${await listen(silent)}/`
-    await expect(ask(url)).rejects.toMatchObject({ code: "network", retryable: true, message: /ETIMEDOUT/ })
+    await expect(ask(url)).rejects.toMatchObject({
+      code: "network",
+      retryable: true,
+      message: expect.stringMatching(/ETIMEDOUT/),
+    })
   })
 
   test("a proxy that never opens its tunnel fails after the connect timeout", async () => {
     const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
     const variables = { https_proxy: `http://127.0.0.1:${await listen(silent)}` }
     const ask = askOver(create({ connectTimeoutMs: 50 }, variables))
-    await expect(ask("https://api.example/")).rejects.toMatchObject({ code: "network", message: /ETIMEDOUT/ })
+    await expect(ask("https://api.example/")).rejects.toMatchObject({
+      code: "network",
+      message: expect.stringMatching(/ETIMEDOUT/),
+    })
   })
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a connect timeout of %d is config_invalid", (timeoutMs) => {

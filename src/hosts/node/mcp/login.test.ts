@@ -40,3 +40,29 @@ test("a login ends with the redirect that has its state, by GET, once", async ()
     await page.close()
   }
 })
+
+test("a login that was refused is one error, which repeats nothing of the redirect but its code", async () => {
+  for (const [error, shown] of [
+    ["access_denied", "access_denied"],
+    ["<script>", "an error"],
+  ]) {
+    const page = await loopbackPage(() => {}, new AbortController().signal)
+    page.open(new URL("https://as.example/authorize?state=s"))
+    const query = new URLSearchParams({ state: "s", error: error ?? "", error_description: "evil text" })
+    await fetch(`${page.redirectUrl}?${query}`)
+    await expect(page.returned("s")).rejects.toMatchObject({
+      code: "auth",
+      message: `The login was refused (${shown}).`,
+    })
+    await page.close()
+  }
+})
+
+test("the redirect can have a fixed port, for servers that know its exact address", async () => {
+  const any = await loopbackPage(() => {}, new AbortController().signal)
+  const port = Number(new URL(any.redirectUrl).port)
+  await any.close()
+  const page = await loopbackPage(() => {}, new AbortController().signal, { port })
+  expect(page.redirectUrl).toBe(`http://127.0.0.1:${port}/callback`)
+  await page.close()
+})

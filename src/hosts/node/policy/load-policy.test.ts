@@ -75,7 +75,11 @@ describe("a named policy file", () => {
     expect(sources.map(({ source }) => source)).toEqual(["longhaul.policy.team.yaml", "longhaul.policy.yaml"])
     const rules = await compileRules(sources)
     const verdict = async (tool: string, args = {}) => (await rules.decide(policyCall(tool, args))).verdict
-    expect([await verdict("Glob"), await verdict("Read"), await verdict("Write")]).toEqual(["deny", "allow", "deny"])
+    expect([await verdict("Glob"), await verdict("Read", { path: "a" }), await verdict("Write")]).toEqual([
+      "deny",
+      "allow",
+      "deny",
+    ])
     expect(await verdict("Bash", { command: "ls" })).toBe("allow")
   })
 

@@ -70,6 +70,7 @@ interface Access {
 /** The file and those that it extends, the most basic first. */
 async function readChain(start: string, options: CheckOptions, access: Access): Promise<readonly PolicySource[]> {
   const sources: PolicySource[] = []
+  const named: (readonly [path: string, text: string])[] = []
   const seen = new Set<string>()
   for (let path: string | undefined = start; path !== undefined; ) {
     const isFirst = path === start
@@ -86,11 +87,13 @@ async function readChain(start: string, options: CheckOptions, access: Access): 
       )
     }
     const document = await checkDocument(value, path, { hasHomeFolder: true, ...options, mayExtendFiles: true })
-    if (text !== undefined && access.within === undefined) trustFile(path, text)
+    if (text !== undefined && access.within === undefined) named.push([path, text])
     const base = baseOf(document, path)
     sources.unshift({ document: base === undefined ? document : withoutExtends(document), source: basename(path) })
     path = base
   }
+  // Only now: a file that cannot be used was not accepted by anybody.
+  for (const [path, text] of named) trustFile(path, text)
   return sources
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs"
-import type { FoundFiles, Search, SearchRequest } from "../../../contract/env.ts"
+import type { FileGuard, FoundFiles, Search, SearchRequest } from "../../../contract/env.ts"
+import { bothGuards, mayRead, noGuard } from "../../../lib/access/file-guard.ts"
 import { isOurs } from "../../../lib/own-names.ts"
 import { type Confinement, confineTo, type Pin } from "../files/confine.ts"
 import type { NodeFilesOptions } from "../files/files.ts"
@@ -14,8 +15,13 @@ export function ripgrepSearch(
   program: string,
   { roots, readOnlyRoots = [], hidden = [] }: Pick<NodeFilesOptions, "roots" | "readOnlyRoots" | "hidden">,
 ): Search {
-  const confinement = confineTo(roots, readOnlyRoots, hidden)
+  return searchIn(program, confineTo(roots, readOnlyRoots, hidden), noGuard)
+}
+
+function searchIn(program: string, confinement: Confinement, guard: FileGuard): Search {
   return {
+    guarded: (further) => searchIn(program, confinement, bothGuards(guard, further)),
+
     async find(request) {
       const args = toArguments(request)
       if (args === undefined) return undefined
@@ -23,7 +29,7 @@ export function ripgrepSearch(
       if (pin === undefined) return undefined
       try {
         const answer = await runRipgrep({ program, args, cwd: pin.place, signal: request.signal })
-        const found = toFound(answer, pin, confinement)
+        const found = toFound(answer, pin, confinement, guard)
         if (found === undefined) await pin.close()
         return found
       } catch (error) {
@@ -37,7 +43,11 @@ export function ripgrepSearch(
   async function pinFolder({ path, cwd }: SearchRequest): Promise<Pin | undefined> {
     try {
       const { real, missing } = await confinement.locate(path, cwd, "read")
-      return missing.length > 0 ? undefined : await confinement.pin(real, "read")
+      if (missing.length > 0) return undefined
+      const pin = await confinement.pin(real, "read")
+      if (mayRead(guard, pin.real)) return pin
+      await pin.close()
+      return undefined
     } catch {
       return undefined
     }
@@ -68,15 +78,17 @@ function toFound(
   { code, output, complaints }: RipgrepAnswer,
   pin: Pin,
   { hides }: Confinement,
+  guard: FileGuard,
 ): FoundFiles | undefined {
   const paths = output.split("\0").slice(0, -1)
   const unreadable = complaints === "" ? [] : unreadableIn(complaints)
   // A failed search has other messages, or none.
   if (code === null || code > 2 || (code === 2 && complaints === "")) return undefined
   if (unreadable === undefined || paths.length > mostFiles) return undefined
-  const place = realPlace(pin)
-  const shown = (each: readonly string[]) =>
-    each.map(withoutDot).filter((path) => mayBeTold(path) && !hides(`${place}/${path}`))
+  // Without a trailing slash.
+  const place = pin.real.replace(/\/$/, "")
+  const isShown = (path: string) => !hides(`${place}/${path}`) && mayRead(guard, `${place}/${path}`)
+  const shown = (each: readonly string[]) => each.map(withoutDot).filter((path) => mayBeTold(path) && isShown(path))
   return {
     paths: shown(paths),
     unreadable: shown(unreadable),
@@ -102,11 +114,6 @@ function unreadableIn(complaints: string): readonly string[] | undefined {
   const lines = complaints.trimEnd().split("\n")
   const paths = lines.map((line) => /^(?:rg: )?(\.\/.+): [^:]+ \(os error \d+\)$/.exec(line)?.[1])
   return paths.every((path) => path !== undefined) ? paths : undefined
-}
-
-/** The folder's real path according to the kernel, on Linux. Without a trailing slash. */
-function realPlace({ place }: Pin): string {
-  return (isDescriptor(place) ? readlinkSync(place) : place).replace(/\/$/, "")
 }
 
 function isDescriptor(place: string): boolean {

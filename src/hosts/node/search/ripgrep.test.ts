@@ -12,6 +12,7 @@ import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { rgPath } from "@vscode/ripgrep"
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { until } from "../../../../test/support/watchdog.ts"
 import type { JsonObject } from "../../../contract/json.ts"
 import { type AgentTools, createAgentTools, StartupError } from "../index.ts"
 import { findRipgrep, nodeSearch } from "./ripgrep.ts"
@@ -233,9 +234,17 @@ test("a stopped search leaves no process", async () => {
   const controller = new AbortController()
   const path = fake(`fs.writeFileSync(${JSON.stringify(told)}, String(process.pid)); setInterval(() => {}, 1000)`)
   const pending = grep({ pattern: "alpha" }, path, controller.signal)
-  await vi.waitFor(() => expect(Number(readFileSync(told, "utf8"))).toBeGreaterThan(0), { timeout: 10_000 })
+  await until(() => existsSync(told) && Number(readFileSync(told, "utf8")) > 0)
   controller.abort()
   expect(JSON.parse(await pending).error.code).toBe("aborted")
   const pid = Number(readFileSync(told, "utf8"))
-  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), { timeout: 10_000 })
+  await until(() => !isAlive(pid))
 })
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -39,11 +39,13 @@ export function nodeSearch(options: NodeSearchOptions): Search {
     // Loaded on demand: most importers of this package search nothing.
     return (await import("../later.ts")).ripgrepSearch(ripgrep.path, roots)
   }
+  const opened = () => {
+    opening ??= open()
+    return opening
+  }
   return {
-    async find(request) {
-      opening ??= open()
-      return (await opening)?.find(request)
-    },
+    guarded: (guard) => ({ find: async (request) => (await opened())?.guarded?.(guard).find(request) }),
+    find: async (request) => (await opened())?.find(request),
   }
 }
 

@@ -1,19 +1,21 @@
 import { closeSync, existsSync, mkdirSync } from "node:fs"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import type { ShellCommand, ShellOutput } from "../../../contract/env.ts"
 import { LonghaulError } from "../../../contract/error.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { newNonce } from "../../../lib/id.ts"
+import { BoundPaths } from "./bound-paths.ts"
 import { commandEnvironment } from "./command-environment.ts"
 import { CommandOutput } from "./command-output.ts"
 import { openPipe } from "./command-pipe.ts"
 import { recordCommandsIn } from "./command-record.ts"
 import { killAtExit } from "./kill-at-exit.ts"
 import { endProcesses, killProcesses } from "./process-sweep.ts"
+import { findRefused, nothingRefused, type RefusedPaths } from "./refused-paths.ts"
 import { launch, RunningCommand } from "./running-command.ts"
-import { findBubblewrap, sandboxArguments, sandboxHome, withoutInput } from "./sandbox.ts"
+import { boundPaths, findBubblewrap, sandboxArguments, sandboxHome, shownSystem, withoutInput } from "./sandbox.ts"
 import { findSandboxFault } from "./sandbox-trial.ts"
-import { closeShellFolder, markOf, openShellFolder, sweepShellFolders } from "./shell-folder.ts"
+import { closeShellFolder, emptyFileIn, markOf, openShellFolder, sweepShellFolders } from "./shell-folder.ts"
 import { exposedStore, type ShellSettings } from "./shell-settings.ts"
 import { SpillFile } from "./spill-file.ts"
 
@@ -79,7 +81,8 @@ export class CommandStarter {
     for (const hidden of settings.hidden) mkdirSync(hidden, { recursive: true, mode: 0o700 })
     const sandbox = await trySandbox(settings, folder, this.#nonce)
     this.isContained ||= "bubblewrap" in sandbox
-    return { folder, sandbox, forgetExit: killAtExit(() => this.#killAll()) }
+    const emptyFile = await emptyFileIn(folder)
+    return { folder, sandbox, emptyFile, forgetExit: killAtExit(() => this.#killAll()) }
   }
 
   async #prepared(): Promise<Place> {
@@ -95,7 +98,7 @@ export class CommandStarter {
   async #launch(command: Omit<ShellCommand, "timeoutMs">, isBackground: boolean): Promise<RunningCommand> {
     const settings = this.#settings
     const cwd = await locate(settings, command.cwd)
-    const { folder, sandbox } = await this.#prepared()
+    const { folder, sandbox, emptyFile } = await this.#prepared()
     if (settings.sandbox === "required" && "fault" in sandbox) throw sandboxUnavailable(sandbox.fault)
     const exposed = "fault" in sandbox ? exposedStore(settings) : undefined
     if (exposed) throw new ToolError("denied", exposed.message, { cause: exposed })
@@ -107,21 +110,43 @@ export class CommandStarter {
     const { maxOutputBytes: maxBytes = defaultOutputBytes, outputFolder = folder, onOutput, redact } = command
     const spillPath = join(outputFolder, `command-${this.#nonce.slice(0, 8)}-${number}.txt`)
     const spill = new SpillFile(spillPath, { fromBytes: maxBytes, maxBytes: settings.maxSpillBytes })
+    const find = isSandboxed ? refusedFinder(settings, command) : undefined
+    const refused = await find?.()
     const pipe = await openPipe(folder, settings.root).catch((error: unknown) => {
       throw new ToolError("io", "The command was not started: there is no pipe for its output.", { cause: error })
     })
     const output = new CommandOutput(pipe.source, spill, { maxBytes, onOutput, redaction: redact?.() })
     const shell = ["/bin/sh", "-c", "--", command.command]
     const outputs = existsSync(outputFolder) ? [outputFolder] : []
-    const view = { ...settings, readOnly: [...settings.readOnlyRoots, ...outputs], cwd }
+    const view = {
+      ...settings,
+      readOnly: [...settings.readOnlyRoots, ...outputs],
+      cwd,
+      emptyFile,
+      refused: refused ?? nothingRefused,
+    }
     const line = isSandboxed
       ? [...sandbox.bubblewrap, "--info-fd", "3", ...sandboxArguments(view), ...withoutInput, ...shell]
       : shell
     const [program = "", ...args] = line
     const env = commandEnvironment(settings, { mark, ...(isSandboxed && { home: sandboxHome }) })
+    let bound: BoundPaths | undefined
     try {
+      bound = isSandboxed ? new BoundPaths(boundPaths(view)) : undefined
       const child = await launch({ program, args, cwd, env, sink: pipe.sink, isSandboxed })
-      return new RunningCommand(child, output, { mark, isSandboxed, isBackground })
+      const newRefused = find && (async () => newPaths(refused, await find().catch(() => undefined), settings.root))
+      const begun = new RunningCommand(child, output, {
+        mark,
+        isSandboxed,
+        isBackground,
+        ...(newRefused && { newRefused }),
+      })
+      bound?.onReplaced((path) => begun.stopBecause(replaced(relative(settings.root, path))))
+      void begun.ended.then(() => bound?.close())
+      return begun
+    } catch (error) {
+      bound?.close()
+      throw error
     } finally {
       closeSync(pipe.sink)
     }
@@ -133,9 +158,23 @@ export class CommandStarter {
   }
 }
 
+/** Looks for what rules refuse to the command. */
+function refusedFinder({ root, readOnlyRoots }: ShellSettings, { refusals }: Pick<ShellCommand, "refusals">) {
+  return refusals && (() => findRefused(refusals, [root, ...readOnlyRoots], shownSystem))
+}
+
+function newPaths(before: RefusedPaths | undefined, after: RefusedPaths | undefined, root: string): readonly string[] {
+  return (after?.all ?? []).filter((path) => before?.all.includes(path) === false).map((path) => relative(root, path))
+}
+
+function replaced(path: string): string {
+  return `${path} was replaced or removed while it ran, so its sandbox no longer protects that path`
+}
+
 interface Place {
   readonly folder: string
   readonly sandbox: Sandbox
+  readonly emptyFile: string
   readonly forgetExit: () => void
 }
 

@@ -68,8 +68,9 @@ const mostStarted = 16
 const mostRemembered = 64
 
 function outputOf({ output, ending }: RunningCommand): ShellOutput {
-  const isRunning = ending === undefined
-  return { ...output.take(isRunning), exitCode: ending?.exitCode ?? null, running: isRunning }
+  if (ending === undefined) return { ...output.take(true), exitCode: null, running: true }
+  const { endedBy: _, durationMs: __, signalName: ___, ...end } = ending
+  return { ...output.take(false), ...end, running: false }
 }
 
 function forgetOldest(started: Map<string, RunningCommand>): void {

@@ -43,7 +43,10 @@ const startFailures: Readonly<Record<string, readonly [code: "invalid_input" | "
   ENOENT: ["not_found", "could not be started: its working directory or the shell does not exist"],
 }
 
-export type Ending = Pick<ShellResult, "endedBy" | "exitCode" | "signalName" | "durationMs">
+export type Ending = Pick<
+  ShellResult,
+  "endedBy" | "exitCode" | "signalName" | "durationMs" | "newRefusedPaths" | "stoppedBecause"
+>
 
 export interface CommandTraits {
   /** The marker in the environment of all its processes. */
@@ -52,6 +55,8 @@ export interface CommandTraits {
   readonly isSandboxed: boolean
   /** Processes that it leaves running continue, and their output is read until they end. */
   readonly isBackground: boolean
+  /** What is new and refused, looked for at its end. */
+  readonly newRefused?: () => Promise<readonly string[]>
 }
 
 /** A command from its start until none of its processes is left. */
@@ -69,6 +74,7 @@ export class RunningCommand {
   /** The first process inside a sandbox: it ends only after all others. */
   #innermost: string | undefined
   #stopping: { readonly by: "timeout" | "abort"; readonly done: Promise<unknown> } | undefined
+  #because: string | undefined
   #hasExited = false
   #ending: Ending | undefined
 
@@ -104,6 +110,13 @@ export class RunningCommand {
     if (this.#traits.isBackground) await endProcesses({ mark: this.#traits.mark }, graceMs)
   }
 
+  /** Kills it at once, without time to clean up. */
+  stopBecause(reason: string): void {
+    this.#because ??= reason
+    this.kill()
+    void this.stop("abort")
+  }
+
   /** The same for a process that is about to exit and cannot wait. */
   kill(): void {
     killProcesses(this.#processes())
@@ -117,7 +130,15 @@ export class RunningCommand {
     }
     await this.#stopping?.done
     await this.output.endSoon()
-    this.#ending = { endedBy, exitCode: code, durationMs, ...(signal !== null && { signalName: signal }) }
+    const newRefusedPaths = (await this.#traits.newRefused?.()) ?? []
+    this.#ending = {
+      endedBy: this.#because === undefined ? endedBy : "abort",
+      exitCode: code,
+      durationMs,
+      ...(signal !== null && { signalName: signal }),
+      ...(newRefusedPaths.length > 0 && { newRefusedPaths }),
+      ...(this.#because !== undefined && { stoppedBecause: this.#because }),
+    }
     return this.#ending
   }
 

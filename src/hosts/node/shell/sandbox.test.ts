@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
-import { type SandboxView, sandboxArguments } from "./sandbox.ts"
+import { boundPaths, type SandboxView, sandboxArguments } from "./sandbox.ts"
 
 // The arguments for bubblewrap, on any machine. test/machine runs bubblewrap itself.
 const root = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-sandbox-")))
@@ -41,4 +41,28 @@ test("a sandboxed command can read what governs the run and further roots, and c
   expect(told).toContain(` --ro-bind ${own} ${own} `)
   expect(told).toContain(" --ro-bind /srv/notes /srv/notes ")
   expect(told).toContain(" --remount-ro / ")
+})
+
+test("a sandboxed command finds refused folders and files covered, and refused changes read-only", () => {
+  const [folder, file, fixed] = [join(root, "secrets"), join(root, "deep/a/.env"), join(root, ".npmrc")]
+  const refused = {
+    unreadable: [
+      { path: folder, isFolder: true },
+      { path: file, isFolder: false },
+    ],
+    unwritable: [fixed],
+    all: [folder, file, fixed],
+  }
+  const told = argumentsOf({ refused, emptyFile: "/spill/empty" })
+  expect(told).toContain(` --perms 0000 --tmpfs ${folder} `)
+  expect(told).toContain(` --remount-ro ${folder} `)
+  expect(told).toContain(` --ro-bind /spill/empty ${file} `)
+  expect(told).toContain(` --ro-bind ${fixed} ${fixed} `)
+  // Folders above cannot be renamed.
+  expect(told).toContain(` --bind ${join(root, "deep/a")} ${join(root, "deep/a")} `)
+  expect(told.indexOf(`--bind ${join(root, "deep/a")}`)).toBeLessThan(told.indexOf("--ro-bind /spill/empty"))
+  const view = { root, readOnly: [], hidden: [], network: "none", cwd: root, refused } as const
+  expect(boundPaths(view)).toEqual(
+    expect.arrayContaining([folder, file, fixed, join(root, "deep"), join(root, ".longhaul")]),
+  )
 })

@@ -4,6 +4,7 @@ import { LonghaulError } from "../../../contract/error.ts"
 import { isOurs } from "../../../lib/own-names.ts"
 import { insidePath } from "../files/confine.ts"
 import { findProgram, type ProgramSearch } from "./find-program.ts"
+import { nothingRefused, type RefusedPaths } from "./refused-paths.ts"
 
 /** What a sandboxed command sees and may do. */
 export interface SandboxView {
@@ -15,6 +16,10 @@ export interface SandboxView {
   readonly hidden: readonly string[]
   readonly network: "none" | "all"
   readonly cwd: string
+  /** What rules refuse to the command. */
+  readonly refused?: RefusedPaths
+  /** A file without content that nobody may read: it covers files that are refused. */
+  readonly emptyFile?: string
 }
 
 /** The home of a sandboxed command: private, deleted with the command. */
@@ -26,12 +31,18 @@ export const sandboxHome = "/tmp/home"
  * capabilities still owns the kernel settings below /proc: they are read-only. A further user namespace, which would
  * restore capabilities, cannot be created.
  */
-export function sandboxArguments({ root, readOnly, hidden, network, cwd }: SandboxView): readonly string[] {
+export function sandboxArguments(view: SandboxView): readonly string[] {
+  const { root, hidden, network, cwd, refused = nothingRefused, emptyFile = "/dev/null" } = view
+  const { fixed, between } = coveredPaths(view)
+  const masked = refused.unreadable.filter(({ isFolder }) => isFolder).map(({ path }) => path)
   const mounts: readonly Mount[] = [
     ["--bind", root, root],
-    ...[...readOnly, ...ownNamesIn(root)].map((path) => ["--ro-bind", path, path] as const),
+    ...between.map((path) => ["--bind", path, path] as const),
+    ...fixed.map((path) => ["--ro-bind", path, path] as const),
     ...hidden.map((path) => ["--tmpfs", path] as const),
-    ...foldersBetween(root, [...readOnly, ...hidden]).map((path) => ["--bind", path, path] as const),
+    ...refused.unreadable.map(
+      ({ path, isFolder }): Mount => (isFolder ? ["--perms", "0000", "--tmpfs", path] : ["--ro-bind", emptyFile, path]),
+    ),
   ]
   return [
     ...["--unshare-all", "--unshare-user", "--disable-userns"],
@@ -42,14 +53,38 @@ export function sandboxArguments({ root, readOnly, hidden, network, cwd }: Sandb
     ...[...systemFiles, ...(network === "all" ? networkFiles : [])].flatMap((path) => ["--ro-bind-try", path, path]),
     ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", sandboxHome],
     // Outer folders first: the most specific one decides.
-    ...mounts.toSorted(([, left], [, right]) => left.length - right.length).flat(),
+    ...mounts.toSorted((left, right) => targetOf(left).length - targetOf(right).length).flat(),
     // Writes elsewhere would be lost silently: read-only makes them fail.
-    ...[...hidden, "/"].flatMap((path) => ["--remount-ro", path]),
+    ...[...hidden, ...masked, "/"].flatMap((path) => ["--remount-ro", path]),
     ...["--chdir", cwd, "--"],
   ]
 }
 
-type Mount = readonly [kind: "--bind" | "--ro-bind", from: string, to: string] | readonly [kind: "--tmpfs", at: string]
+type Mount =
+  | readonly [kind: "--bind" | "--ro-bind", from: string, to: string]
+  | readonly [kind: "--tmpfs", at: string]
+  | readonly [option: "--perms", mode: string, kind: "--tmpfs", at: string]
+
+function targetOf(mount: Mount): string {
+  return mount.at(-1) ?? ""
+}
+
+/** `fixed`: read-only in the sandbox; `between`: folders above covered paths, which cannot be renamed. */
+function coveredPaths({ root, readOnly, hidden, refused = nothingRefused }: SandboxView) {
+  const fixed = [...new Set([...readOnly, ...ownNamesIn(root), ...refused.unwritable])]
+  const unreadable = refused.unreadable.map(({ path }) => path)
+  return { fixed, between: foldersBetween(root, [...readOnly, ...refused.unwritable, ...hidden, ...unreadable]) }
+}
+
+/** Paths in the root that must stay what they are while a command runs: the sandbox covers nothing that takes their place. */
+export function boundPaths(view: SandboxView): readonly string[] {
+  const { fixed, between } = coveredPaths(view)
+  const covered = [...fixed, ...between, ...view.hidden, ...(view.refused?.unreadable ?? []).map(({ path }) => path)]
+  return [...new Set(covered)].filter((path) => path !== view.root && insidePath(view.root, path) !== undefined)
+}
+
+/** The parts of the system that a sandbox shows. */
+export const shownSystem: readonly string[] = ["/usr", "/etc"]
 
 /**
  * The same command line with the sandbox's own /dev/null as input: the machine's would be a handle to a device node

@@ -13,9 +13,16 @@ export async function openShellFolder(spillFolder: string, nonce: string): Promi
   return folder
 }
 
+/** A file without content that not even its owner may read. */
+export async function emptyFileIn(folder: string): Promise<string> {
+  const path = join(folder, emptyName)
+  await writeFile(path, "", { mode: 0 })
+  return path
+}
+
 /** Outputs stay: a resumed run may still read them. */
 export async function closeShellFolder(folder: string): Promise<void> {
-  await rm(join(folder, ownerName), { force: true })
+  for (const name of [ownerName, emptyName]) await rm(join(folder, name), { force: true })
   await rmdir(folder).catch(() => {})
 }
 
@@ -45,6 +52,7 @@ export function markOf(nonce: string, command?: number): string {
 }
 
 const ownerName = "owner.json"
+const emptyName = "empty"
 const noncePattern = /^[0-9a-f]{32}$/
 const keptMs = 7 * 24 * 3600 * 1000
 

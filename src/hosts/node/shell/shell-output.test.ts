@@ -3,7 +3,8 @@ import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, sta
 import { basename, dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { afterAll, describe, expect, test } from "vitest"
-import { ShellHost, ShellScene, until } from "../../../../test/support/shell-scene.ts"
+import { ShellHost, ShellScene } from "../../../../test/support/shell-scene.ts"
+import { until } from "../../../../test/support/watchdog.ts"
 
 const scene = new ShellScene()
 const shell = scene.shell()

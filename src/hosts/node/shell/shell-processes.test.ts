@@ -1,14 +1,8 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import {
-  countLiving,
-  isRunning,
-  ShellHost,
-  ShellScene,
-  uniqueSleep,
-  until,
-} from "../../../../test/support/shell-scene.ts"
+import { countLiving, isRunning, ShellHost, ShellScene, uniqueSleep } from "../../../../test/support/shell-scene.ts"
+import { until } from "../../../../test/support/watchdog.ts"
 
 const scene = new ShellScene()
 const shell = scene.shell()

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, symlinkSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { afterAll, describe, expect, test, vi } from "vitest"
-import { countLiving, isRunning, ShellScene, uniqueSleep, until } from "../../../../test/support/shell-scene.ts"
+import { countLiving, isRunning, ShellScene, uniqueSleep } from "../../../../test/support/shell-scene.ts"
+import { until } from "../../../../test/support/watchdog.ts"
 
 const scene = new ShellScene()
 const shell = scene.shell()

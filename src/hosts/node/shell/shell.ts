@@ -18,6 +18,7 @@ export function nodeShell(options: NodeShellOptions): Shell {
   })
   return {
     isSandboxRequired: settings.sandbox === "required",
+    hidesRefused: settings.sandbox === "required",
     get containment() {
       return shell?.containment ?? (settings.sandbox === "required" ? "sandbox" : "best-effort")
     },

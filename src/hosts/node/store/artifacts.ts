@@ -5,6 +5,7 @@ import type { Folder, RunKey, Store } from "../../../contract/store.ts"
 import { runPath } from "../../../journal/paths.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { sha256 } from "../../../lib/sha256.ts"
+import { runScope } from "../../../lib/tenant/run-keys.ts"
 import { createOnlyStore } from "./fs-store.ts"
 import { withSessionFolder } from "./session-folder.ts"
 
@@ -14,23 +15,24 @@ import { withSessionFolder } from "./session-folder.ts"
  */
 export function artifactsBeside(store: Store, spillFolder: string): ArtifactStore {
   if (isAbsolute(store.location)) return folderArtifacts((run) => store.folder(`${runPath(run)}/toolResults`))
-  const nameOf = (run: RunKey) => sha256(JSON.stringify([store.location, runPath(run)])).slice(0, 32)
+  const nameOf = (run: RunKey) => sha256(JSON.stringify([run.tenant ?? store.location, runPath(run)])).slice(0, 32)
   return {
     save: async () => null,
     environment: (env, run) => withSessionFolder(env, join(spillFolder, nameOf(run))),
   }
 }
 
-/**
- * Artifacts in a separate folder, at `{folder}/tool-output/{runId}/`; the name of another tenant's run starts with the
- * tenant.
- */
+/** Artifacts in a separate folder, at `{folder}/tool-output/{runId}/`: there each tenant has a folder of its own. */
 export function artifactsIn(folder: string): ArtifactStore {
   const store = createOnlyStore(resolve(folder))
-  return folderArtifacts(({ workspaceId, runId }) =>
-    // Ids contain no dot, so no run of the default workspace has such a name.
-    store.folder(`tool-output/${workspaceId === "default" ? runId : `${workspaceId}.${runId}`}`),
-  )
+  return folderArtifacts((run) => store.folder(`tool-output/${folderName(run)}`))
+}
+
+/** A run that an older version began keeps its folder. Ids contain no dot, so no run of the default workspace has such a name. */
+function folderName(run: RunKey): string {
+  const { tenant, workspaceId, runId } = run
+  if (tenant !== undefined) return runScope(tenant, run)
+  return workspaceId === "default" ? runId : `${workspaceId}.${runId}`
 }
 
 /** Each file is written once, completely and for its owner only; the run's own tools may read all of its folder. */

@@ -29,6 +29,22 @@ export function storageError(doing: string, cause: unknown): LonghaulError {
   })
 }
 
+/** Reading again will not help: what is there is not what the store wrote, or may not be read. */
+const lasting: ReadonlySet<string> = new Set(["EISDIR", "ELOOP", "EACCES", "EPERM", "EIO"])
+
+/** A failed read of one file. */
+export function readError(doing: string, cause: unknown): LonghaulError {
+  const error = storageError(doing, cause)
+  if (!lasting.has(errnoOf(cause))) return error
+  const { code, message, ...others } = error.toJSON()
+  return new LonghaulError(code, message, { ...others, cause, retryable: false })
+}
+
+/** A file in place of a folder is like no folder. */
+function isMissing(error: unknown): boolean {
+  return errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR"
+}
+
 /** Writes everything or rejects with `storage`: a short write is a failed one. */
 export function writeWhole(fd: number, bytes: Uint8Array, doing: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -84,7 +100,7 @@ export async function readWhole(path: string): Promise<Uint8Array | null> {
     const { buffer, byteOffset, length } = await readFile(path)
     return new Uint8Array(buffer, byteOffset, length)
   } catch (error) {
-    if (errnoOf(error) === "ENOENT") return null
+    if (isMissing(error)) return null
     throw error
   }
 }
@@ -101,7 +117,7 @@ export async function readFrom(path: string, offset: number): Promise<Uint8Array
     const { bytesRead } = await read(fd, buffer, 0, length, offset)
     return buffer.subarray(0, bytesRead)
   } catch (error) {
-    if (errnoOf(error) === "ENOENT") return null
+    if (isMissing(error)) return null
     throw error
   } finally {
     if (fd !== undefined) await close(fd)
@@ -115,7 +131,7 @@ export async function names(path: string): Promise<string[]> {
     if (fs.statSync(path, { throwIfNoEntry: false }) === undefined) return []
     return (await readdir(path)).filter((name) => !name.startsWith(".tmp-")).sort()
   } catch (error) {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return []
+    if (isMissing(error)) return []
     throw error
   }
 }

@@ -11,13 +11,17 @@ import {
   writeFileSync,
 } from "node:fs"
 import { dirname, resolve } from "node:path"
+import { LonghaulError } from "../../../contract/error.ts"
 import type { AppendFile, Appending, Folder, Store } from "../../../contract/store.ts"
 import { concatBytes } from "../../../lib/bytes.ts"
 import { newNonce } from "../../../lib/id.ts"
+import { kindOf } from "../../../lib/known-keys.ts"
 import { partOf } from "../../../lib/list-part.ts"
+import { checkShape, type Shape } from "../../../lib/schema/shape.ts"
 import { errnoOf } from "../errno.ts"
 import * as disk from "./disk.ts"
 import { DurableFolders, nearestFolder } from "./folders.ts"
+import { leadsOut, readInside } from "./linked-out.ts"
 
 export interface FsStoreOptions {
   /** Receives the reason why a file system is used in the slower, create-only format. */
@@ -29,6 +33,8 @@ export interface FsStoreOptions {
  * other file system it uses the create-only format, which needs no lookups.
  */
 export function fsStore(root: string, options: FsStoreOptions = {}): Store {
+  checkRoot(root)
+  checkShape<FsStoreOptions>("fsStore", options, fsStoreShape)
   if (isCoherent(root)) return diskStore(root, true)
   options.warn?.(
     `The file system of ${root} may serve stale directory lookups: runs are stored in the create-only format, which is slower.`,
@@ -38,7 +44,17 @@ export function fsStore(root: string, options: FsStoreOptions = {}): Store {
 
 /** Runs on any POSIX file system with link(2): one file per flush. For NFS, SMB, virtiofs. */
 export function createOnlyStore(root: string): Store {
+  checkRoot(root)
   return diskStore(root, false)
+}
+
+export const fsStoreShape: Shape<FsStoreOptions> = { warn: "function" }
+
+function checkRoot(root: unknown): void {
+  if (typeof root === "string" && root !== "") return
+  throw new LonghaulError("config_invalid", `The folder of the store is ${kindOf(root)}, not a path.`, {
+    fix: "Pass the path of a folder.",
+  })
 }
 
 function diskStore(root: string, appends: boolean): Store {
@@ -48,6 +64,26 @@ function diskStore(root: string, appends: boolean): Store {
     location: base,
     folder: (path) => diskFolder(`${base}/${path}`, appends, folders),
     list: async (path, part) => partOf(await attempt(`list ${path}`, disk.names(`${base}/${path}`)), part),
+    within: (path) => confinedStore(base, path, (below) => diskFolder(`${base}/${below}`, appends, folders)),
+  }
+}
+
+function confinedStore(base: string, root: string, folderAt: Store["folder"]): Pick<Store, "folder" | "list"> {
+  const folder = `${base}/${root}`
+  const stays = (path: string) => !leadsOut(folder, path)
+  return {
+    folder(path) {
+      const read = async (name: string) => readInside(folder, `${base}/${path}/${name}`)
+      return { ...folderAt(path), read: (name) => attempt(`read ${name}`, read(name)) }
+    },
+    async list(path, part) {
+      const place = `${base}/${path}`
+      const names = stays(place) ? await attempt(`list ${path}`, disk.names(place)) : []
+      return partOf(
+        names.filter((name) => stays(`${place}/${name}`)),
+        part,
+      )
+    },
   }
 }
 
@@ -66,7 +102,7 @@ function diskFolder(path: string, appends: boolean, folders: DurableFolders): Fo
   }
   return {
     location: path,
-    read: (name) => attempt(`read ${name}`, disk.readWhole(at(name))),
+    read: (name) => attempt(`read ${name}`, disk.readWhole(at(name)), disk.readError),
     exists: (name) => isThere(at(name)),
     list: () => attempt("list the run's folder", disk.names(path)),
     create: (name, bytes) => attempt(`create ${name}`, createWhole(at(name), bytes, folders, standing)),
@@ -85,6 +121,7 @@ async function stats(path: string): Promise<Stats | undefined> {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (error) {
+    if (errnoOf(error) === "ENOTDIR") return undefined
     throw disk.storageError(`look for ${path}`, error)
   }
 }
@@ -92,7 +129,7 @@ async function stats(path: string): Promise<Stats | undefined> {
 function appending(path: string, folders: DurableFolders): Appending {
   return {
     open: (name, first) => attempt(`create ${name}`, openShard(`${path}/${name}`, first, folders)),
-    readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset)),
+    readFrom: (name, offset) => attempt(`read ${name}`, disk.readFrom(`${path}/${name}`, offset), disk.readError),
     sync: (name) => attempt(`sync ${name}`, disk.syncFile(`${path}/${name}`)),
     syncFolder: () => attempt("sync the run's folder", folders.settle(path, "content")),
     // Not imported: only long shards are worth what loading zlib costs.
@@ -213,9 +250,9 @@ async function deleteIfThere(path: string, isLocal: boolean): Promise<void> {
   }
 }
 
-function attempt<T>(doing: string, work: Promise<T>): Promise<T> {
+function attempt<T>(doing: string, work: Promise<T>, errorOf = disk.storageError): Promise<T> {
   return work.catch((error) => {
-    throw disk.storageError(doing, error)
+    throw errorOf(doing, error)
   })
 }
 

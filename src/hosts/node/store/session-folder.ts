@@ -1,35 +1,44 @@
 import { existsSync } from "node:fs"
-import { resolve } from "node:path"
-import type { Environment, Files, Search, Shell } from "../../../contract/env.ts"
+import { resolve, sep } from "node:path"
+import type { Environment, FileGuard, Files, Search } from "../../../contract/env.ts"
+import { bothGuards, noGuard } from "../../../lib/access/file-guard.ts"
+import { shellWith } from "../../../lib/access/shell-with.ts"
 import { insidePath } from "../files/confine.ts"
 import { nodeFiles } from "../files/files.ts"
 
 /**
  * The same environment for one session: commands write long output to its folder, and its tools may read that folder
- * once it exists. No other session's folder becomes visible.
+ * once it exists, but no folder in it. No other session's folder becomes visible.
  */
 export function withSessionFolder(env: Environment, folder: string): Environment {
   const { files, search, shell } = env
-  const isInside = (path: string, cwd: string) => insidePath(folder, resolve(cwd, path)) !== undefined
+  const isInside = (path: string, cwd: string) => insidePath(folder, resolve(cwd, path))?.includes(sep) === false
   return {
     ...env,
     ...(files && { files: filesWith(files, folder, isInside) }),
     ...(search && { search: searchBeside(search, isInside) }),
-    ...(shell && { shell: shellWith(shell, folder) }),
+    ...(shell && { shell: shellWith(shell, { outputFolder: folder }) }),
   }
 }
 
 type IsInside = (path: string, cwd: string) => boolean
 
-function filesWith(files: Files, folder: string, isInside: IsInside): Files {
+function filesWith(files: Files, folder: string, isInside: IsInside, guard = noGuard): Files {
   let readable: Files | undefined
   /** Roots must exist, and most sessions never have this one. */
   const at = (path: string, cwd: string): Files => {
     if (!isInside(path, cwd) || !existsSync(folder)) return files
-    readable ??= nodeFiles({ roots: [], readOnlyRoots: [folder] })
+    if (readable === undefined) {
+      const own = nodeFiles({ roots: [], readOnlyRoots: [folder] })
+      readable = own.guarded?.(guard) ?? own
+    }
     return readable
   }
+  const guarded = files.guarded?.bind(files)
   return {
+    ...(guarded && {
+      guarded: (further: FileGuard) => filesWith(guarded(further), folder, isInside, bothGuards(guard, further)),
+    }),
     display: (path, cwd) => at(path, cwd).display(path, cwd),
     info: (path, cwd) => at(path, cwd).info(path, cwd),
     read: (path, cwd, range) => at(path, cwd).read(path, cwd, range),
@@ -42,19 +51,9 @@ function filesWith(files: Files, folder: string, isInside: IsInside): Files {
 
 /** The searcher knows only its own folders: files elsewhere are read. */
 function searchBeside(search: Search, isInside: IsInside): Search {
-  return { find: async (request) => (isInside(request.path, request.cwd) ? undefined : search.find(request)) }
-}
-
-function shellWith(shell: Shell, outputFolder: string): Shell {
+  const guarded = search.guarded?.bind(search)
   return {
-    isSandboxRequired: shell.isSandboxRequired === true,
-    get containment() {
-      return shell.containment
-    },
-    run: (command) => shell.run({ outputFolder, ...command }),
-    start: (command) => shell.start({ outputFolder, ...command }),
-    poll: (shellId) => shell.poll(shellId),
-    stop: (shellId) => shell.stop(shellId),
-    close: () => shell.close(),
+    ...(guarded && { guarded: (guard: FileGuard) => searchBeside(guarded(guard), isInside) }),
+    find: async (request) => (isInside(request.path, request.cwd) ? undefined : search.find(request)),
   }
 }

@@ -37,7 +37,7 @@ async function answer(request: Request, options: PolicyServerOptions, callers: C
   const subject = callers.subjectOf(request.headers.get("authorization"))
   if (subject === undefined) return problem(401, "The key or token is invalid.")
   const message = messageIn(await bodyOf(request), route)
-  const decision = await decisionOn(route, message, options.rules)
+  const decision = await decisionOn(route, message, subject, options.rules)
   await options.audit(auditRecord(route, message, subject, decision))
   return Response.json(decision ?? {}, { status: decision === undefined ? 202 : 200 })
 }
@@ -57,12 +57,17 @@ async function token(request: Request, callers: Callers): Promise<Response> {
 }
 
 /** Undefined: the message is an event, about which nothing is decided. */
-async function decisionOn(route: Route, message: CallMessage, rules: Rules): Promise<JsonObject | undefined> {
+async function decisionOn(
+  route: Route,
+  message: CallMessage,
+  subject: string,
+  rules: Rules,
+): Promise<JsonObject | undefined> {
   switch (route) {
     case "pre-tool":
-      return callDecision(message, await decided(callOf(message, message.toolInput ?? {}), rules))
+      return callDecision(message, await decided(callOf(message, message.toolInput ?? {}, subject), rules))
     case "direct-mcp-source":
-      return callDecision(message, await decided(callOf(message, { url: message.url ?? "" }), rules))
+      return callDecision(message, await decided(callOf(message, { url: message.url ?? "" }, subject), rules))
     case "post-tool": {
       const texts = [message.toolOutput, message.stdout, message.stderr].filter((text) => text !== undefined)
       const blocked = rules.scan(message.toolName ?? "", texts.join("\n"))
@@ -74,11 +79,10 @@ async function decisionOn(route: Route, message: CallMessage, rules: Rules): Pro
 }
 
 /** Where no rule matches and there is no default, the tier decides: shells ask, other tools are allowed. */
-async function decided(call: PolicyCall & { readonly isShell: boolean }, rules: Rules): Promise<RuleDecision> {
-  const { isShell, ...asked } = call
-  const decision = await rules.decide(asked)
+async function decided(call: PolicyCall, rules: Rules): Promise<RuleDecision> {
+  const decision = await rules.decide(call)
   if (decision.verdict !== undefined) return decision
-  const tier = rules.tier(call.tool) ?? (isShell ? "high" : "medium")
+  const tier = rules.tier(call.tool) ?? (call.isShell === true ? "high" : "medium")
   const verdict = tier === "high" ? "ask" : "allow"
   const text = `No rule matches ${call.tool}, which has ${tier} risk.`
   return { ...decision, verdict, reasons: [{ stage: "tier", verdict, text }, ...decision.reasons] }
@@ -98,7 +102,7 @@ function ruleOf(rule: string | undefined) {
   return rule === undefined ? {} : { rule }
 }
 
-function callOf(message: CallMessage, args: Json): PolicyCall & { readonly isShell: boolean } {
+function callOf(message: CallMessage, args: Json, subject: string): PolicyCall {
   const { toolName = "", toolUseId = "", sessionId, toolType, agent, backend = "", workspace = "/", cwd } = message
   return {
     tool: toolName,
@@ -109,6 +113,7 @@ function callOf(message: CallMessage, args: Json): PolicyCall & { readonly isShe
     workspace,
     backend,
     ...(agent !== undefined && { agent }),
+    subject,
     // The service cannot know how the client runs commands.
     sandboxed: false,
     isShell: toolType === "shell" || toolName === "Bash",

@@ -1,7 +1,9 @@
-import type { Matcher, PolicyDocument, PolicyRule, RuleVerdict } from "../../contract/policy.ts"
-import { canonicalJson } from "../../lib/json.ts"
-import { verdictOf } from "./compile-rule.ts"
-import { compileTool, listOf } from "./glob.ts"
+import type { Matcher, PolicyDocument, PolicyRule, RuleVerdict } from "../../../contract/policy.ts"
+import { canonicalJson } from "../../../lib/json.ts"
+import { verdictOf } from "../compile-rule.ts"
+import { listOf } from "../glob.ts"
+import { readers, writers } from "../known-tools.ts"
+import { compileTool } from "../tool-names.ts"
 
 interface Unreachable {
   readonly place: string
@@ -35,22 +37,57 @@ function named(rule: PolicyRule, name: string) {
 }
 
 /** The rules were checked: each has a matcher. */
-const everyTool: Matcher = { tool: "*" }
+const everyTool: Matcher = {}
 
 /** True only if it is certain. */
 function includes(outer: Matcher, inner: Matcher): boolean {
-  const toolsFit = listOf(inner.tool).every((tool) =>
-    listOf(outer.tool).some((pattern) => pattern === tool || compileTool(pattern)(tool)),
+  const toolsFit = listOf(inner.tool ?? "*").every((tool) =>
+    listOf(outer.tool ?? "*").some((pattern) => pattern === tool || compileTool(pattern)(tool)),
   )
   if (!toolsFit) return false
-  for (const key of ["command", "path", "url", "agent", "backend", "workspace"] as const) {
+  for (const key of keysOfLists) {
     if (outer[key] === undefined) continue
     const patterns = listOf(outer[key])
-    const given = listOf(inner[key])
+    const given = listOf(patternsFor(inner, key))
     if (given.length === 0 || !given.every((each) => patterns.includes(each) || patterns.includes("**"))) return false
   }
   if (outer.sandboxed !== undefined && outer.sandboxed !== inner.sandboxed) return false
   return (
     outer.args === undefined || (inner.args !== undefined && canonicalJson(outer.args) === canonicalJson(inner.args))
   )
+}
+
+const keysOfLists = [
+  "read",
+  "write",
+  "exec",
+  "fetch",
+  "command",
+  "path",
+  "url",
+  "agent",
+  "backend",
+  "workspace",
+  "subject",
+] as const
+
+/** The patterns of the inner rule for what the key of the outer one is about. */
+function patternsFor(inner: Matcher, key: (typeof keysOfLists)[number]): Matcher["path"] {
+  const { path, read, write, exec, fetch } = inner
+  const isOf = (tools: readonly string[]) => listOf(inner.tool ?? "*").every((tool) => tools.includes(tool))
+  switch (key) {
+    case "path":
+      return path ?? read ?? write
+    case "command":
+      return inner.command ?? exec
+    case "url":
+      return inner.url ?? fetch
+    // Such tools do nothing else with their paths.
+    case "read":
+      return read ?? (isOf(readers) ? path : undefined)
+    case "write":
+      return write ?? (isOf(writers) ? path : undefined)
+    default:
+      return inner[key]
+  }
 }

@@ -1,15 +1,17 @@
-import type { PolicyRule } from "../../contract/policy.ts"
-import { programName } from "./command-pattern.ts"
-import { compileTool, listOf } from "./glob.ts"
+import type { PolicyRule } from "../../../contract/policy.ts"
+import { programName } from "../command-pattern.ts"
+import { listOf } from "../glob.ts"
+import { compileTool } from "../tool-names.ts"
 
 /** What a permission for commands really allows, if that is more than it looks like. */
 export function openPermissions(rules: readonly { readonly name: string; readonly rule: PolicyRule }[]) {
   return rules.flatMap(({ name, rule }) => {
     const { allow } = rule
-    if (allow === undefined || !listOf(allow.tool).some((tool) => compileTool(tool)("Bash"))) return []
-    if (allow.path !== undefined || allow.url !== undefined) return []
-    if (allow.command === undefined) return [{ rule: name, note: "allows every command that can be read" }]
-    return listOf(allow.command).flatMap((pattern) => {
+    if (allow === undefined || !listOf(allow.tool ?? "*").some((tool) => compileTool(tool)("Bash"))) return []
+    const { path, read, write, url, fetch, command = allow.exec } = allow
+    if ([path, read, write, url, fetch].some((each) => each !== undefined)) return []
+    if (command === undefined) return [{ rule: name, note: "allows every command that can be read" }]
+    return listOf(command).flatMap((pattern) => {
       const note = noteOn(pattern)
       return note === undefined ? [] : [{ rule: name, note: `allows ${JSON.stringify(pattern)}: ${note}` }]
     })

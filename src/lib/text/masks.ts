@@ -1,8 +1,8 @@
-import { formsOf, SHORTEST_ENCODED } from "../../lib/text/secret-forms.ts"
+import { formsOf, SHORTEST_ENCODED } from "./secret-forms.ts"
 
 /**
- * The secrets that calls have sent. The run's redactor knows those that were known when the run began; a value that a function
- * returned since, or `resolveAuth`, is masked here.
+ * The secrets that requests have sent, whose receivers may repeat them. The run's redactor knows those that were known when the run
+ * began; a value that a function has returned since is masked here.
  */
 export class Masks {
   /** The newest values by spelling-independent name; an older value of a name stays. */

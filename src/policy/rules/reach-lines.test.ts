@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest"
+import { policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
+import type { FileEntry } from "../../contract/env.ts"
+import type { PolicyRule } from "../../contract/policy.ts"
+
+const tree: Readonly<Record<string, readonly string[]>> = {
+  "/ws": ["src/", "secrets/", "a.txt"],
+  "/ws/secrets": ["key.txt"],
+  "/ws/src": ["b.ts", "deep/"],
+  "/ws/src/deep": ["c.ts"],
+}
+const listFolder = async (path: string): Promise<readonly FileEntry[]> =>
+  (tree[path] ?? []).map((name) =>
+    name.endsWith("/") ? { name: name.slice(0, -1), kind: "folder" } : { name, kind: "file" },
+  )
+
+const denied: PolicyRule[] = [{ deny: { read: "secrets/**" } }]
+const decide = (command: string, rules = denied, more = {}) =>
+  verdictOf({ default: "allow", rules }, policyCall("Bash", { command }, more), { listFolder })
+
+const recursive = [
+  ["grep -r X ."],
+  ["grep -rn X"],
+  ["grep --recursive X"],
+  ["egrep -R X /ws"],
+  ["rg X"],
+  ["tar c ."],
+  ["tar -czf out.tgz ."],
+  ["cp -r . /tmp/x"],
+  ["cp -a /ws /tmp/x"],
+  ["rsync -a . host:x"],
+  ["zip -r out.zip ."],
+  ["diff -r . /tmp/x"],
+  ["git add -A"],
+  ["git diff --cached"],
+  ["git show HEAD"],
+  ["git log -p"],
+  ["git log -p -- ."],
+  ["git grep X"],
+  ["git archive HEAD"],
+] as const
+const starting = [
+  ["tar cf x src --to-command=./run"],
+  ["tar cf x src --checkpoint-action=exec=./run"],
+  ["tar -I ./run -cf x src"],
+  ["sed 'e ./run' a.txt"],
+  ["sed '1e' a.txt"],
+  ["sed s/a/b/e a.txt"],
+  ["sed 'r x' a.txt"],
+  ["zip -TT ./run out.zip a.txt"],
+  ["split --filter=./run a.txt"],
+  ["sort --compress-program=./run a.txt"],
+  ["sort --compress-prog ./run a.txt"],
+  ["rg --pre ./run X src"],
+  ["git config alias.x '!./run'"],
+  ["git config core.hooksPath x"],
+  ["git archive --exec=./run --remote=. HEAD src"],
+  ["git rebase --exec ./run main"],
+  ["git bisect run ./run"],
+  ["git clone -u ./run a b"],
+] as const
+
+describe("without a sandbox that hides paths", () => {
+  test.each(recursive)("%s is asked where something refused exists", async (command) => {
+    expect(await decide(command)).toBe("ask")
+    expect(await decide(command, [{ deny: { path: "secrets/**" } }])).toBe("ask")
+  })
+
+  test.each(recursive)("%s is not asked where nothing refused exists", async (command) => {
+    expect(await decide(command, [{ deny: { read: "other/**" } }])).toBe("allow")
+    expect(await decide(command, [{ deny: { read: "**/*.pem" } }])).toBe("allow")
+  })
+
+  test.each(starting)("%s is asked where it could start or use what a rule refuses", async (command) => {
+    expect(await decide(command)).toBe("ask")
+    expect(await decide(command, [{ deny: { write: "secrets/**" } }])).toBe("ask")
+    expect(await decide(command, [{ deny: { exec: "curl **" } }])).toBe("ask")
+  })
+
+  test.each([...recursive, ...starting])("%s is asked where the tier decides, too", async (command) => {
+    expect(await verdictOf(denied, policyCall("Bash", { command }), { listFolder })).toBe("ask")
+  })
+
+  test("without a file system to look at, the rules alone decide", async () => {
+    expect(await verdictOf({ default: "allow", rules: denied }, policyCall("Bash", { command: "grep -r X ." }))).toBe(
+      "ask",
+    )
+    expect(await verdictOf({ default: "allow", rules: denied }, policyCall("Bash", { command: "grep -r X src" }))).toBe(
+      "allow",
+    )
+  })
+})
+
+test.each([...recursive, ...starting])("in a sandbox that hides paths, %s is not asked for them", async (command) => {
+  expect(await decide(command, denied, { sandboxed: true, hidesRefused: true })).toBe("allow")
+})
+
+test.each([
+  ["grep X a.txt"],
+  ["grep -r X src"],
+  ["tar c src"],
+  ["cp a.txt b.txt"],
+  ["git status"],
+  ["git diff --stat"],
+  ["git diff HEAD~1 -- src/b.ts"],
+  ["rg --files"],
+  ["git log --oneline"],
+  ["git push -u origin main"],
+  ["git config --get core.editor"],
+  ["git config user.name me"],
+  ["sed -n 1,10p a.txt"],
+  ["sed -i s/one/two/g a.txt"],
+  ["sort -u a.txt"],
+  ["npm test"],
+  ["python3 x.py"],
+  ["make"],
+])("%s is not asked", async (command) => {
+  expect(await decide(command)).toBe("allow")
+})

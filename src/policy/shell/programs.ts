@@ -1,0 +1,80 @@
+import type { Redirect, ShellCommand, Word } from "./command-line.ts"
+
+/** What a program does with the paths that are its arguments. Undefined: it may do both. */
+export function usesOfProgram({ words: [program, ...args] }: ShellCommand): "read" | "write" | undefined {
+  // A program of the same name elsewhere may do anything.
+  const name = program?.text.replace(/^\/(usr\/)?bin\//, "") ?? ""
+  const mayWrite = outputOptions.has(name) && args.some(({ text, isFixed }) => !isFixed || outputOption(name, text))
+  if (readers.has(name) && !mayWrite) return "read"
+  return writers.has(name) ? "write" : undefined
+}
+
+const readers: ReadonlySet<string> = new Set(
+  (
+    "[ b2sum basename cat cksum cmp comm cut diff dirname du egrep expand fgrep file fold grep head hexdump " +
+    "jq ls md5sum nl od paste readlink realpath rg sha1sum sha224sum sha256sum sha384sum sha512sum sort stat strings sum tac " +
+    "tail test tr unexpand wc"
+  ).split(" "),
+)
+const writers: ReadonlySet<string> = new Set(
+  "chgrp chmod chown mkdir mkfifo mktemp rm rmdir tee touch truncate".split(" "),
+)
+
+/** Programs that write to a file that an option names, although they are known to read. */
+const outputOptions: ReadonlyMap<string, RegExp> = new Map([
+  ["git", /^--output(?:=(.*))?$/s],
+  ["sort", /^(?:-[A-Za-z]*?o|--o[a-z]*=?)(.*)$/s],
+])
+
+function outputOption(name: string, text: string): RegExpExecArray | undefined {
+  return outputOptions.get(name)?.exec(text) ?? undefined
+}
+
+/** Files that options make a command write or read, as a redirect would: a permission for its words is none for them. */
+export function redirectsOfOptions({ words: [program, ...args] }: ShellCommand): readonly Redirect[] {
+  const name = nameOf(program)
+  const written = args.flatMap((word, index): Redirect[] => {
+    const found = outputOption(name, word.text)
+    if (!found) return []
+    const target = found[1] ? { ...word, text: found[1] } : args[index + 1]
+    return [{ access: "write", target: target ?? { text: "", isFixed: false } }]
+  })
+  return name === "git" ? [...written, ...comparedByGit(args)] : written
+}
+
+/** `git diff` compares any two files if it is told so, or if one of them is outside the repository. */
+function comparedByGit(args: readonly Word[]): readonly Redirect[] {
+  const start = args.findIndex(({ text }) => text === "diff")
+  if (start === -1) return []
+  const files = args.slice(start + 1).filter(({ text }) => !/^-./.test(text) && text !== "/dev/null")
+  const isAny = args.some(({ text, isFixed }) => isFixed && (text === "--no-index" || /^(\/|~|\.\.(\/|$))/.test(text)))
+  return isAny ? files.map((target) => ({ access: "read", target })) : []
+}
+
+/** Commands that are there to make links. */
+export function makesLink({ words: [program, ...args] }: ShellCommand): boolean {
+  const name = nameOf(program)
+  if (name === "cp") return args.some(({ text, isFixed }) => !isFixed || /^(-[a-zA-Z]*[sl]|--(sym|link))/.test(text))
+  return name === "ln" || name === "link"
+}
+
+/** Commands after which a path may lead elsewhere: they may make a link, or move one. */
+export function changesPaths(command: ShellCommand): boolean {
+  const [program, ...args] = command.words
+  const name = nameOf(program)
+  if (name === "git") return args.some(({ text }) => changingGit.has(text))
+  return movers.has(name) || makesLink(command)
+}
+
+const movers: ReadonlySet<string> = new Set("7z 7za 7zr bsdtar cpio mv pax rsync tar unar unzip cp mount".split(" "))
+const changingGit: ReadonlySet<string> = new Set(
+  (
+    "am apply bisect checkout checkout-index cherry-pick clone merge mv pull read-tree rebase reset restore revert " +
+    "sparse-checkout stash submodule switch worktree"
+  ).split(" "),
+)
+
+/** As some file systems know it. */
+function nameOf(program: Word | undefined): string {
+  return (program?.text ?? "").replace(/^.*\//s, "").toLowerCase()
+}

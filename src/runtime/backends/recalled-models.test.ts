@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest"
+import { native } from "../../backends/native/index.ts"
+import type { Model } from "../../contract/provider.ts"
+import type { RuntimeConfig } from "../../contract/run.ts"
+import { createRuntime } from "../../index.ts"
+import { anthropic } from "../../providers/anthropic/index.ts"
+import { memoryStore } from "../../stores/memory.ts"
+import { createSimulator, scriptedModel } from "../../testing/index.ts"
+import { defineTool } from "../../tools/kernel/define-tool.ts"
+
+const gateway = "https://gateway.example.com"
+const KEY = "sk-ant-of-the-customer-000000000000"
+
+/** Two servers: which of them got a conversation is all that counts. */
+function servers() {
+  const asked: string[] = []
+  const simulator = createSimulator({
+    script: ({ messages }) => (messages.length === 1 ? { parts: [{ toolCall: { name: "pay", args: {} } }] } : "Paid."),
+  })
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    asked.push(new URL(input instanceof Request ? input.url : input).origin)
+    const url = new URL(input instanceof Request ? input.url : input)
+    url.username = url.password = ""
+    return simulator.fetch(new Request(url, init))
+  }
+  const model = (baseUrl?: string): Model =>
+    anthropic({ model: "claude-sonnet-4-6", apiKey: KEY, fetch, ...(baseUrl !== undefined && { baseUrl }) })
+  return { asked, model }
+}
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays.",
+  input: { type: "object" },
+  effect: "once",
+  run: () => "ok",
+})
+const spare = scriptedModel(["unused"])
+
+function runtimeWith(store: RuntimeConfig["store"], config: RuntimeConfig) {
+  const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask a person." }) as const }
+  return createRuntime({
+    ...(store && { store }),
+    tools: [pay],
+    hooks,
+    backend: native({ retry: { firstMs: 1 } }),
+    ...config,
+  })
+}
+
+describe("a resumed run goes on with the model at the address that it began with", () => {
+  test("a chain of values is resumed with the runtime's own entries", async () => {
+    const { asked, model } = servers()
+    const store = memoryStore()
+    const config = { chain: [{ model: model(gateway) }, { model: spare }] }
+    expect(await runtimeWith(store, config).run({ task: "pay", runId: "r" })).toMatchObject({ status: "paused" })
+    const result = await runtimeWith(store, config).resume({ runId: "r", decision: "approve" })
+    expect(result).toMatchObject({ status: "done", text: "Paid." })
+    expect(new Set(asked)).toEqual(new Set([gateway]))
+  })
+
+  const elsewhere: readonly (readonly [string, (model: Model) => RuntimeConfig])[] = [
+    ["in the same place of its chain", (model) => ({ chain: [{ model }, { model: spare }] })],
+    ["in another place of its chain", (model) => ({ chain: [{ model: spare }, { model }] })],
+    ["as its model", (model) => ({ model })],
+  ]
+  const begun = [(model: Model) => ({ chain: [{ model }, { model: spare }] }), (model: Model) => ({ model })]
+  test.each(elsewhere)("a runtime with another address %s is refused, and nothing is sent", async (_, configOf) => {
+    for (const began of begun) {
+      const { asked, model } = servers()
+      const store = memoryStore()
+      await runtimeWith(store, began(model(gateway))).run({ task: "pay", runId: "r" })
+      const requests = asked.length
+      const other = runtimeWith(store, configOf(model()))
+      const result = await other.resume({ runId: "r", decision: "approve" })
+      expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+      expect(result.error?.message).toContain(gateway)
+      expect(JSON.stringify(result)).not.toContain(KEY)
+      expect(asked).toHaveLength(requests)
+      expect(await other.status("r")).toMatchObject({ status: "paused" })
+    }
+  })
+
+  test("a model that was named and is not available here is refused, not replaced by the runtime's own", async () => {
+    const { asked, model } = servers()
+    const store = memoryStore()
+    await runtimeWith(store, { model: model(gateway) }).run({ task: "pay", runId: "r" })
+    const requests = asked.length
+    const result = await runtimeWith(store, { model: spare }).resume({ runId: "r", decision: "approve" })
+    expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+    expect(asked).toHaveLength(requests)
+  })
+
+  test("a model that the caller names is used, wherever it is", async () => {
+    const { asked, model } = servers()
+    const store = memoryStore()
+    await runtimeWith(store, { model: model(gateway) }).run({ task: "pay", runId: "r" })
+    const resumed = runtimeWith(store, { model: spare })
+    const result = await resumed.resume({ runId: "r", decision: "approve", model: model() })
+    expect(result).toMatchObject({ status: "done" })
+    expect(asked.at(-1)).toBe("https://api.anthropic.com")
+  })
+
+  test("the same address with the key of another source is refused", async () => {
+    const { model } = servers()
+    const store = memoryStore()
+    const fromVariable = (name: string): Model => ({
+      ...model(),
+      endpoint: { url: "https://api.anthropic.com/v1/messages", keyFrom: name },
+    })
+    await runtimeWith(store, { model: fromVariable("TEAM_KEY") }).run({ task: "pay", runId: "r" })
+    const resume = (name: string) =>
+      runtimeWith(store, { model: fromVariable(name) }).resume({ runId: "r", decision: "approve" })
+    expect(await resume("OTHER_KEY")).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+    expect(await resume("TEAM_KEY")).toMatchObject({ status: "done" })
+  })
+
+  test("a summariser that was passed as a value is passed again, or the run is refused", async () => {
+    const { model } = servers()
+    const store = memoryStore()
+    const compaction = { model: model(gateway) }
+    const runtime = runtimeWith(store, { model: model() })
+    await runtime.run({ task: "pay", runId: "r", compaction })
+    expect(await runtime.resume({ runId: "r", decision: "approve" })).toMatchObject({
+      status: "failed",
+      error: { code: "config_invalid" },
+    })
+    expect(await runtime.resume({ runId: "r", decision: "approve", compaction })).toMatchObject({ status: "done" })
+  })
+
+  test("the next exchange of a conversation goes to the same address, or is refused", async () => {
+    const { asked, model } = servers()
+    const store = memoryStore()
+    const allowed = { hooks: {} }
+    await runtimeWith(store, { model: model(gateway), ...allowed }).run({ task: "pay", runId: "r" })
+    const requests = asked.length
+    const other = runtimeWith(store, { model: model(), ...allowed })
+    expect(await other.continue("r", "again")).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+    expect(asked).toHaveLength(requests)
+  })
+
+  test("a journal has the address of its model without user, password and query", async () => {
+    const { model } = servers()
+    const runtime = runtimeWith(memoryStore(), {
+      model: model("https://me:hunter22@gateway.example.com/x?token=t0ps3cret"),
+    })
+    await runtime.run({ task: "pay", runId: "r" })
+    const records: unknown[] = []
+    for await (const record of runtime.events("r")) records.push(record)
+    expect(JSON.stringify(records)).toContain("gateway.example.com/x")
+    expect(JSON.stringify(records)).not.toMatch(/hunter22|t0ps3cret/)
+  })
+})

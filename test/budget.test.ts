@@ -1,0 +1,44 @@
+import { expect, test } from "vitest"
+import { type Kind, spend } from "./support/budget-scene.ts"
+
+const runs = Number(process.env.LONGHAUL_BUDGET_RUNS ?? 32)
+
+const plain = { cuts: 0, crashes: 0, depth: 0, limit: "tokens" } as const
+const kinds: readonly Kind[] = [
+  { ...plain, name: "cut streams", cuts: 0.7 },
+  { ...plain, name: "cut streams and crashes", cuts: 0.4, crashes: 1 },
+  { ...plain, name: "trees", depth: 1 },
+  { ...plain, name: "trees of depth 2, cut streams and crashes", cuts: 0.4, crashes: 2, depth: 2 },
+  { ...plain, name: "trees of depth 3 and crashes", crashes: 3, depth: 3 },
+  {
+    ...plain,
+    name: "trees of depth 3, cut streams, crashes, in dollars",
+    cuts: 0.4,
+    crashes: 3,
+    depth: 3,
+    limit: "usd",
+  },
+  { ...plain, name: "ACP agents and crashes", crashes: 2, isAcp: true },
+  { ...plain, name: "trees of ACP agents and crashes", crashes: 1, depth: 2, isAcp: true },
+]
+
+// An ACP agent that is killed at work cannot report its last request any more: it counts as a further branch.
+test(`LOOP-10 ${runs} runs with cut streams, crashes, ACP agents and trees in the background exceed their budget by at most one call per parallel branch`, async () => {
+  let most = { calls: 0, branches: 0, kind: "" }
+  let exhausted = 0
+  for (let seed = 0; seed < runs; seed++) {
+    const kind = kinds[seed % kinds.length] ?? expect.fail("there are no kinds")
+    const { bill, amount, code } = await spend(kind, seed)
+    const over = bill.callsOver(kind, amount)
+    if (code === "budget_exceeded") exhausted++
+    if (over > most.calls) most = { calls: over, branches: bill.most + bill.killed, kind: kind.name }
+    expect(over, `seed ${seed}: ${kind.name}, ${bill.paid(kind)} of ${amount}`).toBeLessThanOrEqual(
+      bill.most + bill.killed,
+    )
+  }
+  console.log(
+    `${runs} runs, ${exhausted} used up their budget: overspent by ${most.calls.toFixed(2)} calls at most ` +
+      `(${most.kind || "none"}, ${most.branches} parallel branches, killed ACP agents included)`,
+  )
+  expect(exhausted).toBeGreaterThan(runs / 2)
+})
