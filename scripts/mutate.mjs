@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { sample } from "./mutate/sources.mjs"
 import { TestRunner } from "./mutate/test-runner.mjs"
 import { mutations } from "./mutations/index.mjs"
 
@@ -11,7 +12,7 @@ const { values, positionals } = parseArgs({ allowPositionals: true, options: { s
 const AT_ONCE = 2
 
 const matching = mutations.filter(({ name }) => positionals.every((part) => name.includes(part)))
-const wanted = values.sample === undefined ? matching : sample(matching, Number(values.sample))
+const wanted = values.sample === undefined ? matching : sample(matching, Number(values.sample), ({ name }) => name)
 if (wanted.length === 0) throw new Error(`No mutation is named like ${positionals.join(" ")}.`)
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-mutate-"))
 let caught = 0
@@ -56,12 +57,4 @@ async function tryMutation(runner, mutation) {
   if (error !== undefined) return `STALE: ${error}`
   if (failed.length === 0) return "SURVIVED"
   return `caught by "${failed[0]}"${failed.length > 1 ? ` and ${failed.length - 1} more` : ""}`
-}
-
-function sample(items, count) {
-  const left = [...items]
-  return Array.from({ length: Math.min(count, left.length) }, () => {
-    const [item] = left.splice(Math.floor(Math.random() * left.length), 1)
-    return item
-  })
 }

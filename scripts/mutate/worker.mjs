@@ -1,9 +1,10 @@
 // Runs named tests in a copy of the repository, for scripts/mutate.mjs. One vitest serves all runs: what did not change stays
 // transformed. Started with the copy as its argument; each message is answered by one.
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { build } from "esbuild"
 import { createVitest } from "vitest/node"
+import { sourcesIn } from "./sources.mjs"
 
 const [copy] = process.argv.slice(2)
 const TEST_TIMEOUT_MS = 15_000
@@ -63,20 +64,12 @@ function write(path, text) {
 
 /** The file that a mutation names, or the one below the folder that it names. */
 function findFile(place, find) {
-  const files = statSync(join(copy, place)).isDirectory() ? sourcesIn(place) : [place]
+  const files = statSync(join(copy, place)).isDirectory() ? sourcesIn(copy, place) : [place]
   const found = files.filter((file) => readFileSync(join(copy, file), "utf8").includes(find))
   const [file] = found
   const isOnce = found.length === 1 && readFileSync(join(copy, file), "utf8").split(find).length === 2
   if (!isOnce) throw new Error(`${place} does not hold exactly once: ${find.trim().slice(0, 100)}`)
   return join(copy, file)
-}
-
-function sourcesIn(folder) {
-  return readdirSync(join(copy, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) return sourcesIn(path)
-    return /\.ts$/.test(path) && !/\.test(-d)?\.ts$/.test(path) ? [path] : []
-  })
 }
 
 /** The command line as tests start it. Like scripts/build.mjs, without types. */

@@ -27,7 +27,13 @@ export const mutations = [
   ),
   mutation(
     "agents: the policy of the run does not reach its agents",
-    [[agents, "return { policies, mcpServers,", "return { policies: [], mcpServers,"]],
+    [
+      [
+        agents,
+        "    policies,\n    mcpServers,\n    extensions: { ...noExtensions",
+        "    policies: [],\n    mcpServers,\n    extensions: { ...noExtensions",
+      ],
+    ],
     tree("a rule of the runtime or of the run denies the call of an agent"),
   ),
   mutation(
@@ -57,7 +63,13 @@ export const mutations = [
   ),
   mutation(
     "agents: a question is asked although gates deny it",
-    [["src/runtime", "if (run.place?.deniesQuestions)\n        return", "if (run.place === null)\n        return"]],
+    [
+      [
+        "src/runtime",
+        "if (run.place?.deniesQuestions && !run.controls.stopping)\n        return",
+        "if (run.place === null)\n        return",
+      ],
+    ],
     tree("LOOP-08 is denied with `gates: deny`"),
   ),
   mutation(
@@ -79,5 +91,37 @@ export const mutations = [
     "agents: a process that resumes a run forgets its agents in the background",
     [["src/runtime", "await run.agents?.background.takeUp()", ""]],
     background("RES-02 after any number of writes"),
+  ),
+  mutation(
+    "agents: a message for an agent that is about to answer waits for its next poll",
+    [["src/runtime/agents/send-message.ts", "await tree.monitor.deliver(key, slot)", "true"]],
+    ["test/agent-messages.test.ts", "a message for an agent that is about to answer"],
+    ["test/agent-messages.test.ts", "a message for an agent that takes no more is refused"],
+  ),
+  mutation(
+    "agents: the end of an agent lacks the tokens below it",
+    [[agents, "tokens: spent.tokens + below.tokens, usd", "tokens: spent.tokens, usd"]],
+    ["test/agents-spending.test.ts", "the end of an agent is recorded with the tokens"],
+  ),
+  mutation(
+    "agents: a lost run releases its agent",
+    [[agents, 'if (cause?.kind === "lost") below.lose(cause.error)', 'if (cause?.kind === "lost") below.release()']],
+    ["src/runtime/agents/link-controls.test.ts", "an agent is lost with its run"],
+  ),
+  mutation(
+    "agents: an agent that is resumed begins at the first entry of the chain",
+    [
+      [
+        "src/runtime/resume-run.ts",
+        "const target = await recalledChain(config.targets, run, given, targets)",
+        "const target = { ...(await recalledChain(config.targets, run, given, targets)), ...(targets && { entry: 0 }) }",
+      ],
+    ],
+    ["test/agents-spending.test.ts", "an agent that moved to the second entry of the chain"],
+  ),
+  mutation(
+    "agents: a fork counts the agents of the run that it copies",
+    [["src/journal/agent-fold.ts", "    if (isCopied) return\n", ""]],
+    ["test/agents-spending.test.ts", "a fork does not count the agents"],
   ),
 ]

@@ -91,7 +91,7 @@ export const mutations = [
   ),
   mutation(
     "policy: an approved repetition needs no intent",
-    [[calls, ": { begun: false })", ": { begun })"]],
+    [[calls, 'changedBy("a reviewer", args) : { begun: false }', 'changedBy("a reviewer", args) : { begun }']],
     crash("twice in a call that a person had repeated: the person is asked each time"),
   ),
   mutation(

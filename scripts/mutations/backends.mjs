@@ -4,6 +4,11 @@ import { mutation } from "./mutation.mjs"
 const own = "src/runtime/calls/own-calls.ts"
 const conformance = (name) => ["test/backend-conformance.test.ts", name]
 const runs = (name) => ["test/backend-runtime.test.ts", name]
+const codexStart = (name) => ["src/backends/codex/connection.test.ts", name]
+const trust = (name) => ["src/backends/acp/trust.test.ts", name]
+const ungated = (name) => ["test/ungated-calls.test.ts", name]
+const stops = (name) => ["src/backends/acp/stops.test.ts", name]
+const claudeRun = (name) => ["src/backends/claude/run.test.ts", name]
 const failover = (name) => ["test/failover.test.ts", name]
 
 export const mutations = [
@@ -24,7 +29,7 @@ export const mutations = [
   ),
   mutation(
     "backends: file tools of a vendor reach outside the workspace",
-    [["src/runtime/calls/decide.ts", "if (outside !== undefined) return", "if (false) return"]],
+    [["src/runtime/calls/decide.ts", "return outside ?? showsHidden(", "return showsHidden("]],
     runs("does not write to another folder, whatever the policy allows"),
   ),
   mutation(
@@ -45,7 +50,7 @@ export const mutations = [
   ),
   mutation(
     "backends: a call that a failed backend began is not flagged",
-    [["src/runtime/attempts.ts", "  await settleOpenCalls(run)\n", ""]],
+    [["src/runtime/attempts.ts", "  await settleOpenCalls(run)\n  const to", "  const to"]],
     failover("a call that a failed backend had begun is flagged for the next one, and not repeated"),
   ),
   mutation(
@@ -60,7 +65,7 @@ export const mutations = [
   ),
   mutation(
     "backends: a result claims more enforcement than there was",
-    [["src/journal/projection.ts", "record.enforcement ?? this.enforcement", "record.enforcement"]],
+    [["src/journal/route-fold.ts", "record.enforcement ?? this.enforcement", "record.enforcement"]],
     runs("a result does not claim more enforcement than its backend declares"),
   ),
   mutation(
@@ -87,5 +92,290 @@ export const mutations = [
     "backends: the gate takes functions from its environment",
     [["src/hosts/node/backends/gate-program.ts", '"-pc"', '"-c"']],
     ["src/hosts/node/backends/loopback.test.ts", "the gate in a shell is not opened by an environment with"],
+  ),
+  mutation(
+    "backends: Codex uses the settings of the workspace",
+    [["src/backends/codex/settings.ts", '["projects", untrusted(folders)]', '["projects", {}]']],
+    codexStart("Codex is told that the workspace, all folders above it and their real paths are not trusted"),
+  ),
+  mutation(
+    "backends: Codex is used although its hook is disabled",
+    [["src/backends/codex/connection.ts", " && ours.enabled === true", ""]],
+    codexStart("Codex is not used if its hook is trusted, but disabled"),
+  ),
+  mutation(
+    "backends: Gemini trusts a workspace with settings of its own",
+    [["src/backends/acp/trust.ts", "await find(files)", "undefined"]],
+    trust("Gemini does not trust a folder with .env, and gets no tools there"),
+  ),
+  mutation(
+    "backends: variables of an untrusted .env reach Gemini",
+    [["src/backends/acp/trust.ts", ', ...Object.fromEntries(taken.map((name) => [name, given(name) ?? ""]))', ""]],
+    trust("Gemini does not trust a folder with .env, and gets no tools there"),
+  ),
+  mutation(
+    "backends: an agent starts where a file of the workspace would run unasked",
+    [["src/backends/acp/trust.ts", "if (run !== undefined) {", "if (false) {"]],
+    trust("would run without a question"),
+  ),
+  mutation(
+    "backends: files of a linked workspace are looked for by its link only",
+    [["src/backends/shared/workspace-folders.ts", ", ...withFoldersAbove(real)", ""]],
+    trust("files of the real folder count where the workspace is a symbolic link"),
+  ),
+  mutation(
+    "backends: a vendor's tool runs although the run may not use it",
+    [[own, "if (!mayUse(this.#run.input.extensions.filter, tool.name))", "if (false)"]],
+    runs("does not run if disabledTools names it, of the run or of its runtime, and its backend starts without it"),
+  ),
+  mutation(
+    "backends: a vendor is started with tools that the run may not use",
+    [["src/runtime/backends/withheld-tools.ts", 'name !== "*" && !mayUse(filter, name)', "false"]],
+    runs("does not run if disabledTools names it, of the run or of its runtime, and its backend starts without it"),
+  ),
+  mutation(
+    "backends: a restriction that no one can enforce is accepted",
+    [["src/runtime/prepare.ts", "if (unstoppable === undefined) return names", "return names"]],
+    runs("fails the run before it starts if disabledTools names it"),
+  ),
+  mutation(
+    "backends: a vendor's program outlives the process that started it",
+    [["src/hosts/node/backends/programs.ts", "      watch.add(pid)\n", ""]],
+    ["src/hosts/node/backends/programs.test.ts", "a program ends with the process that started it"],
+  ),
+  mutation(
+    "backends: the death watch does not find programs that left their group",
+    [["src/hosts/node/backends/death-watch.ts", '-e ":$mark"', ""]],
+    ["src/hosts/node/backends/death-watch.test.ts", "also those that have left their group"],
+  ),
+  mutation(
+    "backends: a resume does not end what a dead owner left",
+    [["src/runtime/resume-run.ts", "await config.backendEnv.sweep?.()", "await undefined"]],
+    runs("on any backend, first ends the programs that the dead owner left"),
+  ),
+  mutation(
+    "backends: a passing failure of a vendor fails the run",
+    [["src/runtime/attempts.ts", "if (delayMs === null) return stop", "return stop"]],
+    runs("at the first request is repeated, and recorded as a retry"),
+  ),
+  mutation(
+    "backends: a vendor's call that was begun before a retry is not flagged",
+    [
+      [
+        "src/runtime/attempts.ts",
+        '      await settleOpenCalls(run)\n      journal.append({ type: "retry"',
+        '      journal.append({ type: "retry"',
+      ],
+    ],
+    runs("while a call is open flags the call, and does not run it again"),
+  ),
+  mutation(
+    "backends: auto waits for a probe that hangs",
+    [
+      [
+        "src/runtime/backends/backends.ts",
+        "delay(PROBE_MS, answered.signal).then(() => undefined)",
+        "new Promise(() => {})",
+      ],
+    ],
+    runs("a backend whose probe hangs or fails is not used"),
+  ),
+  mutation(
+    "backends: auto takes a failed probe for an installed program",
+    [["src/runtime/backends/backends.ts", " && probe.failure === undefined", ""]],
+    runs("a backend whose probe hangs or fails is not used"),
+  ),
+  mutation(
+    "backends: a requirement does not count in a chain of one",
+    [
+      [
+        "src/runtime/attempts.ts",
+        "const missing = missingIn(run, target)",
+        "const missing = chain.length > 1 ? missingIn(run, target) : []",
+      ],
+    ],
+    runs("a requirement in a chain of one counts"),
+  ),
+  mutation(
+    "backends: an ACP call runs if the decision about it throws",
+    [
+      [
+        "src/backends/acp/gate.ts",
+        'return permissionAnswer(question, "reject_once")\n    }\n  }',
+        'return permissionAnswer(question, "allow_once")\n    }\n  }',
+      ],
+    ],
+    ["src/backends/acp/gate.test.ts", "is refused if the decision about it throws"],
+  ),
+  mutation(
+    "backends: a decision about an ACP call counts for another call under its id",
+    [["src/backends/acp/gate.ts", "known && known.name === tool.name && sameJson(known.args, args) ?", "known ?"]],
+    ["src/backends/acp/gate.test.ts", "about another call under the same id is decided anew"],
+  ),
+  mutation(
+    "backends: a call that nobody was asked about passes for a permitted one",
+    [["src/runtime/host.ts", "const ungated = this.#ungated.take(event)", "const ungated = undefined"]],
+    ungated("fails the run where the policy denies it, and is recorded as such"),
+  ),
+  mutation(
+    "backends: a call that a vendor ran without asking is not checked against the policy",
+    [["src/runtime/calls/ungated-calls.ts", 'return decided.kind === "allow" &&', "return true ||"]],
+    ungated("fails the run where the policy asks about it, and is recorded as such"),
+  ),
+  mutation(
+    "backends: a command that ran unasked and failed is not checked against the policy",
+    [["src/runtime/calls/ungated-calls.ts", 'outcome.status !== "error" ||', 'outcome.status === "ok" &&']],
+    ungated("Bash fails the run if it may have done something"),
+  ),
+  mutation(
+    "backends: a program that starts as the last one ends is not registered",
+    [["src/hosts/node/backends/programs.ts", "this.#unregistered.then(() => this.#prepare())", "this.#prepare()"]],
+    ["src/hosts/node/backends/programs.test.ts", "is registered on disk, too"],
+  ),
+  mutation(
+    "backends: a call that ran after its refusal stays recorded as refused",
+    [
+      [
+        "src/runtime/calls/own-calls.ts",
+        "if (isSettled && event.ungated === undefined) return",
+        "if (isSettled) return",
+      ],
+    ],
+    ungated("and ran all the same fails the run, and its result replaces the refusal"),
+  ),
+  mutation(
+    "backends: an ungated call does not fail the run",
+    [["src/runtime/drive.ts", "if (violation) return", "if (false) return"]],
+    ungated("and ran all the same fails the run, and its result replaces the refusal"),
+  ),
+  mutation(
+    "backends: a rule that a backend cannot enforce is no warning",
+    [["src/runtime/drive.ts", "    warnOfUnenforced(run)\n", ""]],
+    ungated("is a warning of the run, which names the tool"),
+  ),
+  mutation(
+    "backends: a result says false of what its vendor does not report",
+    [["src/journal/result.ts", "untold.has(told) ? null : value", "value"]],
+    ["test/capabilities-used.test.ts", "what a backend does not report of its own work is null"],
+  ),
+  mutation(
+    "backends: a session that the caller names and that does not exist is replaced by a new one",
+    [
+      [
+        "src/runtime/drive.ts",
+        "if (!isLost || run.projection.route.session === undefined) throw error",
+        "if (!isLost) throw error",
+      ],
+    ],
+    ["test/promises/backends.test.ts", "RUN-12 a run continues a session that its backend has stored"],
+  ),
+  mutation(
+    "backends: an ACP agent makes one request more than it has turns",
+    [["src/backends/acp/gate.ts", "return this.#parts.recording.steps.turn >= this.#parts.lastTurn", "return false"]],
+    stops("turns the agent is stopped at the call of the last one, which is not permitted"),
+  ),
+  mutation(
+    "backends: Codex is not started again in a home that others create",
+    [["src/backends/codex/connection.ts", "isDisturbed ? retry.delayAfter(error) : null", "null"]],
+    codexStart("Codex is started again if other programs disturb it"),
+  ),
+  mutation(
+    "backends: an interrupted call of an ACP agent counts as failed",
+    [["src/backends/acp/gate.ts", 'isUnknown ? { ...outcome, status: "unknown" } : outcome', "outcome"]],
+    stops("a call that is interrupted while it runs and has an effect is unknown"),
+  ),
+  mutation(
+    "backends: an interrupted call of Claude counts as failed",
+    [["src/backends/claude/gate.ts", 'isInterrupted && outcome.status === "error" && effect !== "none"', "false"]],
+    claudeRun("a call with an effect that is interrupted while it runs has an unknown outcome"),
+  ),
+  mutation(
+    "backends: a call of an ACP agent runs after the limit of the run",
+    [
+      [
+        "src/backends/acp/gate.ts",
+        'if (!(await recording.enqueue(() => recording.addCall(call, "backend")))) return "refuse"',
+        'await recording.enqueue(() => recording.addCall(call, "backend"))',
+      ],
+    ],
+    stops("a call after the limit of the run is refused without a decision"),
+  ),
+  mutation(
+    "backends: a call of Claude runs after the limit of the run",
+    [["src/backends/claude/run.ts", "    if (this.#halted) return refusal\n", ""]],
+    claudeRun("a call after the limit of the run is refused, and the program is stopped"),
+  ),
+  mutation(
+    "backends: a call of an ACP agent runs beside one that waits for a person",
+    [["src/backends/acp/gate.ts", "    if (this.#suspended) return this.#refuse(call, HELD)\n", ""]],
+    stops("neither a call of the agent nor one of the runtime's tools runs beside a call that waits"),
+  ),
+  mutation(
+    "backends: a tool of the runtime runs beside a call of an ACP agent that waits for a person",
+    [["src/backends/acp/gate.ts", "    if (this.#suspended) return denied(HELD)\n", ""]],
+    stops("neither a call of the agent nor one of the runtime's tools runs beside a call that waits"),
+  ),
+  mutation(
+    "backends: a refused call of Claude that has run stays recorded as refused",
+    [
+      [
+        "src/backends/claude/gate.ts",
+        'if (reason !== undefined && outcome.status !== "ok")',
+        "if (reason !== undefined)",
+      ],
+    ],
+    claudeRun("a refused call that succeeds has run: its result is recorded as it is"),
+  ),
+  mutation(
+    "backends: a program is looked up where tools may write",
+    [["src/hosts/node/backends/programs.ts", "outside: this.#settings.outside,", "outside: [],"]],
+    ["src/hosts/node/backends/programs.test.ts", "a program is not looked up in a folder that tools may write"],
+  ),
+  mutation(
+    "backends: others can read the token of a gate",
+    [["src/hosts/node/backends/loopback.ts", "{ mode: 0o600 }", "{ mode: 0o644 }"]],
+    ["src/hosts/node/backends/loopback.test.ts", "only its owner can read the token of a gate"],
+  ),
+  mutation(
+    "backends: Pi sends a request that the budget refused",
+    [["src/backends/pi/session.ts", "      this.#agent.abort()\n      return undefined\n", "      return undefined\n"]],
+    ["src/backends/pi/session.test.ts", "sends no request that the budget refuses"],
+  ),
+  mutation(
+    "backends: Pi goes on while a call waits for a person",
+    [
+      [
+        "src/backends/pi/session.ts",
+        '      this.#stop ??= { reason: "suspended" }\n      return { action: "end" }',
+        '      this.#stop ??= { reason: "suspended" }\n      return { action: "continue" }',
+      ],
+    ],
+    ["src/backends/pi/session.test.ts", "makes no further request while a call waits for a person"],
+  ),
+  mutation(
+    "backends: the approval of a vendor's call without an effect is never used up",
+    [[own, 'if (effect !== "none" || isApproved)', 'if (effect !== "none")']],
+    ["src/runtime/calls/own-calls.test.ts", "the approval of a vendor's call without an effect is used up"],
+  ),
+  mutation(
+    "backends: a vendor's call begins while the run stops",
+    [[own, "if (decided === undefined || this.#run.controls.stopping)", "if (decided === undefined)"]],
+    ["src/runtime/calls/own-calls.test.ts", "a vendor's call does not begin once the run is being stopped"],
+  ),
+  mutation(
+    "backends: an approval of exact arguments covers a summary of them",
+    [
+      [
+        "src/runtime/calls/decide.ts",
+        'inexact ? [name, args, cwd, "inexact"] : [name, args, cwd]',
+        "[name, args, cwd]",
+      ],
+    ],
+    ["src/runtime/calls/own-calls.test.ts", "an approval of exact arguments does not cover"],
+  ),
+  mutation(
+    "backends: the journal keeps a vendor's result whole",
+    [[own, "output: bound(outcome) }", "output: outcome.output }"]],
+    ["src/runtime/calls/own-calls.test.ts", "the journal keeps 100,000 characters and 256 KB"],
   ),
 ]

@@ -9,6 +9,8 @@ const runtime = "src/runtime"
 const fault = (name) => ["test/compaction-faults.test.ts", name]
 const fold = (name) => ["src/journal/context-fold.test.ts", name]
 
+const bound = (name) => ["src/backends/native/compaction/bounds.test.ts", name]
+
 export const mutations = [
   mutation(
     "compaction: the next summary does not get the earlier one",
@@ -57,12 +59,80 @@ export const mutations = [
   ),
   mutation(
     "compaction: a result of the input is cut because a call of the run has its id",
-    [[lib, 'if (turn === 0 || message.role !== "tool") return said', 'if (message.role !== "tool") return said']],
+    [[lib, "  if (turn === 0) return said\n", ""]],
     ["src/lib/compaction/compacted.test.ts", "results of the input are never cut"],
   ),
   mutation(
     "compaction: a summary is recorded with a secret in it",
     [[runtime, "{ ...redactor.again(given), ...(usage && { usage }) }", "{ ...given, ...(usage && { usage }) }"]],
     fault("a secret that a summary repeats is masked"),
+  ),
+  mutation(
+    "compaction: a graceful stop between two attempts at a summary is ignored",
+    [
+      [
+        `${native}/compaction/summarise.ts`,
+        '    if (controls.stopping) return "interrupted"\n    if (begun',
+        "    if (begun",
+      ],
+    ],
+    ["test/compaction-stops.test.ts", "a graceful stop between two attempts"],
+  ),
+  mutation(
+    "compaction: the bounds of turns are those of the conversation before",
+    [[native, "    this.#setup.bounds.reset()\n", ""]],
+    ["test/compaction-stops.test.ts", "after a compaction, a turn reserves"],
+  ),
+  mutation(
+    "compaction: results of the last turn are removed",
+    [[native, 'if (turn === lastTurn || part.status !== "ok"', 'if (part.status !== "ok"']],
+    bound("the results of the last turn, and results of failed calls"),
+  ),
+  mutation(
+    "compaction: results of failed calls are removed",
+    [[native, 'turn === lastTurn || part.status !== "ok" ||', "turn === lastTurn ||"]],
+    bound("the results of the last turn, and results of failed calls"),
+  ),
+  mutation(
+    "compaction: a turn may be refused fifty times",
+    [[native, "const MOST_OVERFLOWS = 2", "const MOST_OVERFLOWS = 50"]],
+    bound("a third refusal of one turn"),
+  ),
+  mutation(
+    "compaction: answers of agents are never clipped",
+    [[native, 'if (message.role === "user" && isFromAgent(message))', 'if (message.role === "user" && turn < 0)']],
+    bound("the answers of many agents"),
+    ["test/compaction-stops.test.ts", "a run whose agents all answer at once"],
+  ),
+  mutation(
+    "compaction: what people write is clipped like answers of agents",
+    [[native, 'if (message.role === "user" && isFromAgent(message))', 'if (message.role === "user")']],
+    bound("what a person writes beside the answers"),
+  ),
+  mutation(
+    "compaction: arguments of old calls stay",
+    [[native, "if (turn !== lastTurn && newer > newest) args", "if (turn < 0) args"]],
+    bound("long arguments of old calls"),
+  ),
+  mutation(
+    "compaction: a summary that is longer than what it replaces is used",
+    [
+      [
+        native,
+        "const head = headOf(text) ?? headOf(",
+        "const head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(text, facts)] } ?? headOf(",
+      ],
+    ],
+    bound("that is no smaller than what it replaces"),
+  ),
+  mutation(
+    "compaction: a window is learned below an accepted request",
+    [[native, "Math.max(learned, meter.accepted)", "learned"]],
+    bound("is never below a request that was accepted: a smaller number"),
+  ),
+  mutation(
+    "compaction: a body that is too large makes the window smaller",
+    [[native, "if (told === undefined && isAboutBytes(failure)) return\n", ""]],
+    bound("stays as it is after a refusal of the body's size"),
   ),
 ]

@@ -79,9 +79,9 @@ export const mutations = [
     "effects: the idempotency key changes with the attempt",
     [
       [
-        runtime,
-        'agent === undefined ? "" : `${agent}/`}${callId}`',
-        'agent === undefined ? "" : `${agent}/`}${callId}/${crypto.randomUUID()}`',
+        "src/lib/tenant/run-keys.ts",
+        "[tenant, runId, nodeId, agent, callId]",
+        "[tenant, runId, nodeId, agent, callId, crypto.randomUUID()]",
       ],
     ],
     tools("tools with an effect have a recorded intent before they run, and a stable idempotency key"),

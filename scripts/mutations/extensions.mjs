@@ -10,6 +10,8 @@ const attack = (name) => ["test/api-attacks.test.ts", name]
 const skill = (name) => ["src/extensions/skills/skills.test.ts", name]
 const remember = (name) => ["src/extensions/memory/memory.test.ts", name]
 const place = (name) => ["src/extensions/knowledge/attacks.test.ts", name]
+const knowing = (name) => ["test/knowledge.test.ts", name]
+const kept = (name) => ["test/api-secrets.test.ts", name]
 const external = (name) => ["src/extensions/knowledge/external.test.ts", name]
 
 export const mutations = [
@@ -112,6 +114,29 @@ export const mutations = [
     "api: a POST whose response was lost has failed",
     [[api, 'if (effect === "none" || neverSent.test(code))', "if (effect || neverSent.test(code))"]],
     service("a connection that is cut before the response leaves the outcome of a POST unknown"),
+  ),
+  mutation(
+    "api: a response that is cut within a secret of its own shows the start of it",
+    [
+      [
+        api,
+        "isCut ? redact(masks.cut(withoutHalfWord(text))) : masks.text(text)",
+        "isCut ? redact(masks.text(withoutHalfWord(text))) : masks.text(text)",
+      ],
+    ],
+    kept("that a function returns (plain) shows no part of it, wherever the cut is"),
+    kept("that resolveAuth returns (url) shows no part of it, wherever the cut is"),
+  ),
+  mutation(
+    "api: a long failure is cut before it is masked",
+    [
+      [
+        api,
+        "startOf(beforeCut(body, LONGEST_FAILURE, redact), LONGEST_FAILURE)",
+        "startOf(redact === undefined ? beforeCut(body, 0, redact) : body, LONGEST_FAILURE)",
+      ],
+    ],
+    kept("and the start of a long failure show no part of a declared secret"),
   ),
   mutation(
     "api: every method may be repeated",
@@ -247,6 +272,23 @@ export const mutations = [
     ["test/knowledge.test.ts", "KB-12 with"],
   ),
   mutation(
+    "knowledge: a text is masked from the offset on",
+    [
+      [
+        knowledge,
+        "const rest = offset > 0 ? masked.slice(offset) : masked",
+        "const rest = offset > 0 ? redact(text.slice(offset)) : masked",
+      ],
+    ],
+    knowing("shows no part of a secret, wherever a part of the text begins or ends"),
+  ),
+  mutation(
+    "knowledge: an index that could not be built once is never built",
+    [[knowledge, "if (this.#index === index) this.#index = undefined\n", ""]],
+    knowing("that is missing and could not be built once is built by the next search"),
+    knowing("that is damaged in a way that only a search finds and could not be built once"),
+  ),
+  mutation(
     "knowledge: a stale index is used as it is",
     [
       [
@@ -256,5 +298,21 @@ export const mutations = [
       ],
     ],
     ["test/knowledge.test.ts", "KB-03 that is stale is brought up to date"],
+  ),
+  mutation(
+    "memory: line breaks in a rule forge others",
+    [["src/extensions/memory/remembered.ts", '.replace(/\\s*\\n\\s*/g, " ")', ""]],
+    ["src/extensions/memory/items.test.ts", "line breaks in one rule make no second one"],
+  ),
+  mutation(
+    "memory: items that are written later are never seen",
+    [
+      [
+        "src/extensions/memory/items.ts",
+        "const unread = names.filter((name) => !this.#known.has(`${kind}/${name}`))",
+        "const unread = this.#known.size > 0 ? [] : names",
+      ],
+    ],
+    ["src/extensions/memory/items.test.ts", "items that others write later are seen"],
   ),
 ]

@@ -150,16 +150,16 @@ export const mutations = [
   ),
   hole("F5 reader without a look", holes("F5: a reader publishes nothing that a concurrent takeover may cut"), [
     reader,
-    "  return !(await folder.exists(shardName(head.shard + 1)))\n",
-    "  return true\n",
+    "  for (let shard = head.shard + 1; await folder.exists(shardName(shard)); shard++) {\n",
+    "  for (let shard = head.shard + 1; shard < 0; shard++) {\n",
   ]),
   hole(
     "F5 reader looks before it reads",
     holes("F5: a reader looks after reading, so a takeover in between is detected"),
     [
       reader,
-      "      takeoverPending = !(await isFinal(folder, head))\n",
-      "      await isFinal(folder, head)\n      takeoverPending = folder.append !== undefined && head.shard !== top\n",
+      "      takeoverPending = !(await isFinal(folder, head, isVoid))\n",
+      "      await isFinal(folder, head, isVoid)\n      takeoverPending = folder.append !== undefined && head.shard !== top\n",
     ],
   ),
   hole("F5 reader without a sync", holes("F5: a reader that cannot sync its read publishes none of it"), [

@@ -12,8 +12,21 @@ const login = (name) => ["src/hosts/node/mcp/login.test.ts", name]
 const inner = (name) => ["src/runtime/calls/inner-call.test.ts", name]
 const sample = (name) => ["src/runtime/extensions/sample.test.ts", name]
 const opened = (name) => ["src/runtime/extensions/extensions.test.ts", name]
+const echoed = (name) => ["test/mcp-echoed-tokens.test.ts", name]
+const connection = (name) => ["src/extensions/mcp/connection.test.ts", name]
+const pins = (name) => ["src/extensions/mcp/pins.test.ts", name]
 
 export const mutations = [
+  mutation(
+    "mcp: a pattern of a server runs in JavaScript's own engine",
+    [["src/lib/json-schema.ts", "patterns.size === 0 ? schema : withoutPatterns(schema, value, patterns)", "schema"]],
+    ["test/hostile-schemas.test.ts", "a pattern is evaluated by the linear engine only"],
+  ),
+  mutation(
+    "mcp: a schema whose references double is checked",
+    [["src/lib/schema/linear-schema.ts", "if (expandedSize(schema) > MAX_EXPANDED) throw", "if (false) throw"]],
+    ["test/hostile-schemas.test.ts", "references that double with each level are refused before a value is checked"],
+  ),
   mutation(
     "mcp: a tool that changed since the workspace saw it is offered",
     [[mcp, 'new Set(pins === "warn" ? [] : changed.map((tool) => tool.name))', "new Set()"]],
@@ -22,8 +35,88 @@ export const mutations = [
   ),
   mutation(
     "mcp: a tool that a server adds later is trusted",
-    [[mcp, '[{ name: tool.name, difference: "it is new" }]', "[]"]],
+    [[mcp, '[{ name, difference: "it is new" }]', "[]"]],
     definitions("is withheld after it changed its name"),
+  ),
+  mutation(
+    "mcp: a pin is only a name",
+    [[mcp, "return canonicalJson(before) === canonicalJson(definition)\n        ? []", "return before\n        ? []"]],
+    pins("a pin is the whole definition: another description"),
+    pins("a pin is the whole definition: another inputSchema"),
+    pins("a pin is the whole definition: another annotations"),
+  ),
+  mutation(
+    "mcp: servers of one name share their pins, wherever they are",
+    [[mcp, "`${server.name}-${sha256(identityOf(server.server)).slice(0, 8)}-`", "`${server.name}-`"]],
+    pins("a server with another address has pins of its own"),
+    pins("a server with another program has pins of its own"),
+  ),
+  mutation(
+    "mcp: a token that is repeated in a resource reaches the model",
+    [
+      [
+        mcp,
+        "return this.#masked(await this.#request((client) => client.readResource(",
+        "return (await this.#request((client) => client.readResource(",
+      ],
+    ],
+    echoed("in the text of a resource reaches nobody"),
+    echoed("in the bytes of a resource reaches nobody"),
+  ),
+  mutation(
+    "mcp: a token that is repeated in a list of resources reaches the model",
+    [
+      [
+        mcp,
+        "return { resources, templates: resourceTemplates }\n    })\n    return this.#masked(listed)",
+        "return { resources, templates: resourceTemplates }\n    })\n    return listed",
+      ],
+    ],
+    echoed("in the list of resources reaches nobody"),
+    echoed("in the list of templates reaches nobody"),
+  ),
+  mutation(
+    "mcp: a token that is repeated in a result reaches the model",
+    [[mcp, '"resultType" in result ? result : this.#masked(result)', "result"]],
+    echoed("in the text of a result reaches nobody"),
+    echoed("in structured content reaches nobody"),
+  ),
+  mutation(
+    "mcp: a token that is repeated in instructions reaches the model",
+    [[mcp, "quoted(name, connection.masked(instructions))", "quoted(name, instructions)"]],
+    echoed("in instructions reaches nobody"),
+  ),
+  mutation(
+    "mcp: a token that is repeated in progress reaches listeners",
+    [[mcp, "progress(this.masked(describe(at)))", "progress(describe(at))"]],
+    echoed("in reports of progress reaches nobody"),
+  ),
+  mutation(
+    "mcp: a token is known in its plain spelling only",
+    [
+      [
+        "src/lib/text/masks.ts",
+        "[...this.#values.keys()].flatMap((each) => formsOf(each).map(({ text }) => text))",
+        "[...this.#values.keys(), ...formsOf(value).map(({ text }) => text).slice(0, 0)]",
+      ],
+    ],
+    echoed("in the bytes of a resource reaches nobody"),
+  ),
+  mutation(
+    "mcp: a server may ask for a login without end",
+    [[mcp, "const MOST_LOGINS = 2", "const MOST_LOGINS = 200"]],
+    connection("whenever it is connected to gets two logins of a person"),
+    connection("for each request gets two logins of a person"),
+  ),
+  mutation(
+    "mcp: a server that could not be reached once is never tried again",
+    [[mcp, "if (this.#connected === attempt) this.#connected = undefined\n", ""]],
+    connection("because the program cannot be started is tried anew by the next request"),
+  ),
+  mutation(
+    "mcp: an answered request of a server still counts as nested",
+    [[mcp, "    } finally {\n      depth--\n    }", "    } finally {\n      depth += 0\n    }"]],
+    sampling("MCP-07 gets as many answers as it wants, one after another"),
   ),
   mutation(
     "mcp: the hints of a tool are not part of its pin",
@@ -67,25 +160,35 @@ export const mutations = [
     [
       [
         mcp,
-        "    const response = await send()\n    if (response.status",
-        "    let response = await send()\n    for (let tries = 0; tries < 3 && response.status === 401; tries++) response = await send()\n    if (response.status",
+        "    const response = await send()\n    if (isOwn",
+        "    let response = await send()\n    for (let tries = 0; tries < 3 && response.status === 401; tries++) response = await send()\n    if (isOwn",
       ],
     ],
     logins("are sent once more after a 401"),
   ),
   mutation(
+    "mcp: a run looks for the way to a login although nobody can log in",
+    [[mcp, " else if (page === undefined && current?.refresh_token === undefined) throw loginNeeded(name)", ""]],
+    logins("that does not exist is needed at once"),
+  ),
+  mutation(
+    "mcp: a refresh forgets the rights that a server wanted",
+    [[mcp, ", ...(isOpen && { wanted })", ""]],
+    logins("whatever was refreshed meanwhile"),
+  ),
+  mutation(
     "mcp: the login of one tenant is used for another one",
-    [[mcp, "canonicalJson([workspaceId, name, server.url])", "canonicalJson([name, server.url])"]],
+    [[mcp, "canonicalJson([tenant, name, server.url])", "canonicalJson([name, server.url])"]],
     logins("is not used for another tenant"),
   ),
   mutation(
     "mcp: a login follows its name to another address",
-    [[mcp, "canonicalJson([workspaceId, name, server.url])", "canonicalJson([workspaceId, name])"]],
+    [[mcp, "canonicalJson([tenant, name, server.url])", "canonicalJson([tenant, name])"]],
     logins("is not used for another address"),
   ),
   mutation(
     "mcp: the tokens of one issuer are sent to another one",
-    [[mcp, 'return tokens[context?.issuer ?? issuer ?? ""]', 'return tokens[issuer ?? ""]']],
+    [[mcp, "const issuer = context?.issuer ?? last", "const issuer = last"]],
     logins("gives the tokens and the client of one issuer to no other one"),
   ),
   mutation(

@@ -16,15 +16,19 @@ const fold = (name) => ["src/journal/projection.test.ts", name]
 export const mutations = [
   mutation(
     "money: a token limit that is reached lets another call in",
-    [[ledger, "if (this.#spent.tokens >= tokens)", "if (this.#spent.tokens > 2 * tokens)"]],
+    [[ledger, "if (usedTokens >= tokens)", "if (usedTokens > 2 * tokens)"]],
     ledgerTest("LOOP-10 a run stops before the call"),
   ),
   mutation(
     "money: a dollar limit that is reached lets another call in",
-    [[ledger, "if (this.#spent.usd >= usd)", "if (this.#spent.usd > 2 * usd)"]],
+    [[ledger, "return usedUsd >= usd", "return usedUsd > 2 * usd"]],
     parallel,
   ),
-  mutation("money: what is reserved is not counted", [[ledger, "    this.#reserved.add(reserve)\n", ""]], parallel),
+  mutation(
+    "money: what is reserved is not counted",
+    [[ledger, "    this.#reserved.set(reserve, bound)\n", ""]],
+    parallel,
+  ),
   mutation(
     "money: reserved dollars leave room for other calls",
     [[ledger, "held < tokens && heldUsd < usd", "held < tokens"]],
@@ -142,5 +146,97 @@ export const mutations = [
       ],
     ],
     ["src/observe/price.test.ts", "the tier of a call depends on its whole input and applies to all its tokens"],
+  ),
+  mutation(
+    "money: an agent goes on although its usage has reached a limit",
+    [["src/runtime/host.ts", "this.#stopAt(this.#run.ledger.spend(usage))", "this.#run.ledger.spend(usage)"]],
+    ["test/backend-runtime.test.ts", "stops a session as soon as its reported usage has reached it"],
+  ),
+  mutation(
+    "money: an ACP agent's requests are recorded only at the end of its prompt",
+    [["src/backends/acp/run.ts", "if (this.#parts.isLimited) this.#recordRequests()", ""]],
+    ["src/backends/acp/session.test.ts", "records each token of the requests of a prompt once: limited, with a crash"],
+  ),
+  mutation(
+    "money: the requests of an ACP agent that crashes are not recorded",
+    [
+      [
+        "src/backends/acp/run.ts",
+        "    // An agent that has crashed reports no count any more.\n    this.#recordRequests()\n",
+        "",
+      ],
+    ],
+    [
+      "src/backends/acp/session.test.ts",
+      "records each token of the requests of a prompt once: unlimited, with a crash",
+    ],
+  ),
+  mutation(
+    "money: requests of an ACP agent that are recorded are counted again at its end",
+    [["src/backends/acp/run.ts", "return without(usage, recorded)", "return usage"]],
+    ["src/backends/acp/session.test.ts", "records each token of the requests of a prompt once: limited, with a count"],
+  ),
+  mutation(
+    "money: a limit is accepted that a backend notices only at its end",
+    [["src/runtime/drive.ts", 'if (metering === "call" || metering === "turn") return undefined', "return undefined"]],
+    ["test/backend-runtime.test.ts", "is refused by a backend that reports its usage too late"],
+  ),
+  mutation(
+    "money: a used-up run opens another session of a vendor",
+    [["src/runtime/drive.ts", "if (exhausted) {", "if (false) {"]],
+    ["test/backend-runtime.test.ts", "that is used up opens no further session"],
+  ),
+  mutation(
+    "money: tokens of a crashed program are lost",
+    [
+      [
+        "src/backends/claude/run.ts",
+        "    for (const usage of this.#unmeasured.take()) this.#meter.add(usage, this.#steps.model)\n",
+        "",
+      ],
+    ],
+    ["src/backends/claude/run.test.ts", "a crash records the tokens of answers that no total contains"],
+  ),
+  mutation(
+    "money: a stream that is cut costs nothing",
+    [["src/backends/native/ask.ts", "      attempt.meter(failure)\n", ""]],
+    ["src/runtime/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
+  ),
+  mutation(
+    "money: a further attempt needs no room in the budget",
+    [
+      [
+        "src/backends/native/ask.ts",
+        'if (!(await host.beginTurn(turn, asking.bounds.next))) return { stop: { reason: "limit" } }',
+        "await Promise.resolve()",
+      ],
+    ],
+    ["src/runtime/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
+  ),
+  mutation(
+    "money: a cut stream without a report costs nothing",
+    [["src/runtime/host.ts", 'failed === "reported" ? usage : unknownUsage', "usage"]],
+    ["src/runtime/cut-streams.test.ts", "openai chat: a stream that ends without an event"],
+  ),
+  mutation(
+    "money: a resumed run forgets the streams that were cut",
+    [
+      [
+        projection,
+        "if (record.failed) this.spent.fail(record.usage, record.reserve, record.sample)",
+        "if (record.failed) return",
+      ],
+    ],
+    ["src/runtime/cut-streams.test.ts", "a run that was resumed counts the streams"],
+  ),
+  mutation(
+    "money: bounds that were exceeded stay as they are",
+    [[ledger, "timesOver(tokens, bound.tokens)", "1"]],
+    ["src/runtime/cut-streams.test.ts", "a call that exceeds its bound"],
+  ),
+  mutation(
+    "money: an extension's answer that is cut costs nothing",
+    [["src/runtime/extensions/sample.ts", "if (usage && failed) reserved.fail(", "if (usage && failed) void ("]],
+    ["src/runtime/extensions/sample.test.ts", "counts with its whole reserve if its answer is cut"],
   ),
 ]

@@ -13,6 +13,20 @@ const store = (name) => ["src/stores/store-conformance.test.ts", name]
 
 export const mutations = [
   mutation(
+    "ownership: a run is resumed as it was read before another process took it",
+    [
+      [
+        `${runtime}/open-run.ts`,
+        "if (isExtended && history.length === before.length) return opening",
+        "return opening",
+      ],
+    ],
+    [
+      "test/takeovers.test.ts",
+      "memory: four processes that take one run from each other at any time leave a sound journal",
+    ],
+  ),
+  mutation(
     "ownership: another boot on a shared store is dead",
     [[owner, "if (owner.boot !== self.boot) return isLocal", "if (owner.boot !== self.boot) return true"]],
     owners("a process of another boot is dead on a local store and unknown on a shared one"),
@@ -60,12 +74,12 @@ export const mutations = [
   ),
   mutation(
     "ownership: a claim that cannot be read on a shared store is nobody's",
-    [[runtime, "return claim === null ? this.#isLocal(path)", "return claim === null ? true"]],
+    [["src/journal/reader.ts", "if (claim === null) return isLocal", "if (claim === null) return true"]],
     durable("an unreadable headerless shard on a shared store proves nothing"),
   ),
   mutation(
     "ownership: every store is taken for a local one",
-    [[runtime, "return this.#config.store.folder(path).append !== undefined", 'return path !== ""']],
+    [["src/journal/reader.ts", "const isLocal = folder.append !== undefined", "const isLocal = folder !== undefined"]],
     durable("an unreadable headerless shard on a shared store proves nothing"),
   ),
   mutation(

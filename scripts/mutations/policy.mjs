@@ -17,6 +17,10 @@ const client = (name) => ["test/policy-service.test.ts", name]
 const search = (name) => ["src/policy/search-below.test.ts", name]
 const imports = (name) => ["src/policy/rules/import-settings.test.ts", name]
 const commands = (name) => ["src/policy/rules/command-rules.test.ts", name]
+const links = (name) => ["test/link-attacks.test.ts", name]
+const words = (name) => ["test/capability-attacks.test.ts", name]
+const guards = (name) => ["src/hosts/node/files/files-guard.test.ts", name]
+const files = "src/hosts/node/files"
 const table = ["test/policy-table.test.ts", "a decision is the one of the guide for every mode"]
 
 export const mutations = [
@@ -80,8 +84,8 @@ export const mutations = [
     "policy: rules that fail allow the call",
     [
       [
-        pipeline,
-        'return { verdict: "deny", reasons: [reason("rule", "deny", FAILED)] }',
+        "src/policy/rule-decision.ts",
+        'return { verdict: "deny", reasons: [{ stage: "rule", verdict: "deny", text: FAILED }] }',
         'return { verdict: "allow", reasons: [] }',
       ],
     ],
@@ -113,13 +117,7 @@ export const mutations = [
   ),
   mutation(
     "policy: services may rewrite for ever, and the last one wins",
-    [
-      [
-        pipeline,
-        "return { args, reasons: [...reasons, unstable], asks: [], denied: unstable }",
-        "return { args, reasons, asks: [] }",
-      ],
-    ],
+    [[pipeline, "asks: [], denied: unstable, ruled:", "asks: [], ruled:"]],
     scopes("two services that rewrite in turn end in a denial"),
   ),
   mutation(
@@ -129,7 +127,7 @@ export const mutations = [
   ),
   mutation(
     "policy: a tool with an output rule is allowed at once",
-    [[rules, "allowsAtOnce: (tool) => !hasOutput(tool) && allows(", "allowsAtOnce: (tool) => allows("]],
+    [[rules, "allowsAtOnce: (tool, uses) => !hasOutput(tool) && allows(", "allowsAtOnce: (tool, uses) => allows("]],
     early("an output rule for one tool delays that tool only"),
   ),
   mutation(
@@ -137,8 +135,8 @@ export const mutations = [
     [
       [
         rules,
-        "const own = context.rulesOf(tool).all",
-        "if (hasRules) return 'sometimes'\n  const own = context.rulesOf(tool).all",
+        "const own = context.rulesOf({ tool, args: {} }).all",
+        "if (hasRules) return 'sometimes'\n  const own = context.rulesOf({ tool, args: {} }).all",
       ],
     ],
     early("a tool that the policy allows at once by a deny rule for another tool"),
@@ -148,8 +146,8 @@ export const mutations = [
     [
       [
         pipeline,
-        "if (services.length > 0 || !rules.allowsAtOnce(tool)) return false",
-        "if (!rules.allowsAtOnce(tool)) return false",
+        "if (services.length > 0 || !rules.allowsAtOnce(tool, uses)) return false",
+        "if (!rules.allowsAtOnce(tool, uses)) return false",
       ],
     ],
     early("a policy service decides about every tool before it starts"),
@@ -215,7 +213,7 @@ export const mutations = [
   ),
   mutation(
     "policy: hidden paths are not hidden from searches",
-    [["src/policy/restrict-environment.ts", "hides ? hidePaths(env, hides, resolvePath) : env", "env"]],
+    [["src/policy/restrict-environment.ts", "guard ? guardFiles(confined, guard, resolvePath) : confined", "confined"]],
     runtime("a denied path is not read, listed or found by any tool of a run"),
   ),
   mutation(
@@ -290,7 +288,13 @@ export const mutations = [
   ),
   mutation(
     "policy: a vendor's search shows what is hidden",
-    [[`${calls}/decide.ts`, 'if (hidden !== undefined) return { kind: "deny", reason: hidden }', ""]],
+    [
+      [
+        `${calls}/decide.ts`,
+        "return outside ?? showsHidden(final, run.policy.rules, ruled, config.env.files, config.resolvePath)",
+        "return outside",
+      ],
+    ],
     ["test/backend-runtime.test.ts", "does not search a folder with a file that Read is denied"],
   ),
   mutation(
@@ -316,7 +320,7 @@ export const mutations = [
   ),
   mutation(
     "policy: a computed word is no path",
-    [[`${rules}/decide-call.ts`, "if (isKnown || !rules", "if (!isKnown || !rules"]],
+    [[`${rules}/decide-line.ts`, "if (unknown.some(", "if (false && unknown.some("]],
     commands("a path that is refused to every tool"),
   ),
   mutation(
@@ -328,5 +332,192 @@ export const mutations = [
     "policy: the service lets in who sends an empty key",
     [[`${service}/server/callers.ts`, 'if (value === "") throw emptyKey(name)', ""]],
     client("an empty key or secret is refused"),
+  ),
+  mutation(
+    "policy: a decision counts although a path leads elsewhere by now",
+    [[`${calls}/run-call.ts`, "if (ended) return this.record(call, ended, 0, effect)", ""]],
+    links("a question that nobody was asked, because the link led elsewhere, refuses the call"),
+    links("a link that is made while a person is asked is not followed by Read of a file"),
+  ),
+  mutation(
+    "policy: the decision about a vendor's call counts although a path leads elsewhere by now",
+    [[`${calls}/own-calls.ts`, "return refused === undefined ? this.#begin", "return refused !== null ? this.#begin"]],
+    ["src/runtime/calls/own-calls.test.ts", "a link that is made while a person is asked refuses the call of a vendor"],
+  ),
+  mutation(
+    "policy: the decision about another framework's call counts although a path leads elsewhere by now",
+    [["src/policy/local.ts", "return refused === undefined ? { verdict", "return refused !== null ? { verdict"]],
+    search("a link that is made while a person is asked refuses the call of another framework"),
+    links("tools without a runtime are refused a link that is made while a person is asked"),
+  ),
+  mutation(
+    "policy: an approval answers a question that was not asked",
+    [
+      [
+        "src/policy/rule-decision.ts",
+        "return isStricter || asked.some((each) => !before.asked.includes(each)) ?",
+        "return isStricter ?",
+      ],
+    ],
+    links("a question that nobody was asked, because the link led elsewhere, refuses the call"),
+  ),
+  mutation(
+    "policy: an approval after a pause answers a question that was not asked",
+    [
+      [
+        `${calls}/finish-open-calls.ts`,
+        "const ruled = answeredRules(run, verdict.ruled, changed !== undefined)",
+        "const { ruled } = verdict",
+      ],
+    ],
+    links("an approval before a pause does not answer a rule that asks about where the path leads now"),
+  ),
+  mutation(
+    "policy: an answer to a running call answers a question that was not asked",
+    [[`${calls}/continue-asked.ts`, "ruled: ruled ?? verdict.ruled", "ruled: verdict.ruled"]],
+    links("a link that is made while a running call waits for an answer is not followed"),
+  ),
+  mutation(
+    "policy: what is read is not checked where it is opened",
+    [[`${files}/files.ts`, 'this.guard(pin.real, "read")\n', ""]],
+    guards("a guard checks the real path of read"),
+    guards("a guard checks the real path of list"),
+  ),
+  mutation(
+    "policy: an edit may quote what may not be read",
+    [[`${files}/files.ts`, '              guard(pin.real, "read")\n', ""]],
+    guards("a guard checks the real path of update, which reads"),
+    runtime("a tool that changes a file does not quote it in an error if the file may not be read"),
+  ),
+  mutation(
+    "policy: what is replaced is not checked where it is opened",
+    [
+      [
+        `${files}/files.ts`,
+        'guard(join(pin.real, name), "write")\n    return replaceFile(pin, name, bytes, version)',
+        "return replaceFile(pin, name, bytes, version)",
+      ],
+    ],
+    guards("a guard checks the real path of write"),
+  ),
+  mutation(
+    "policy: folders are made where a file may not be written",
+    [[`${files}/place-file.ts`, 'guard(join(parent.real, ...missing.slice(index)), "write")', ""]],
+    guards("a guard checks the real path of write of a new file in new folders"),
+  ),
+  mutation(
+    "policy: changes of several files are not checked",
+    [[`${files}/commit-files.ts`, 'guard(join(pin.real, basename(step.target)), "write")', ""]],
+    guards("a guard checks the real path of commit"),
+  ),
+  mutation(
+    "policy: a list shows what may not be read",
+    [[`${files}/files.ts`, " && mayRead(guard, real)", ""]],
+    guards("a guard leaves refused entries out of a list"),
+  ),
+  mutation(
+    "policy: a search finds what may not be read",
+    [["src/hosts/node/search/ripgrep-search.ts", " && mayRead(guard, `${place}/${path}`)", ""]],
+    guards("a search asks the guard about its folder and every file that it finds"),
+  ),
+  mutation(
+    "policy: the files of a session are not guarded",
+    [["src/hosts/node/store/session-folder.ts", "readable = own.guarded?.(guard) ?? own", "readable = own"]],
+    guards("the files of a session are guarded, in its own folder too"),
+  ),
+  mutation(
+    "policy: a link leads beyond what is permitted",
+    [[`${rules}/guard-paths.ts`, " || (needsPermission && !isPermitted(real, can))", ""]],
+    ["src/policy/rules/guard-paths.test.ts", "what a call opens must be permitted as its path was"],
+  ),
+  mutation(
+    "policy: a permission to read is one for an unknown use",
+    [
+      [
+        `${rules}/compile-rule.ts`,
+        "if (path?.can === undefined ? isPermission :",
+        "if (path?.can === undefined ? false :",
+      ],
+    ],
+    words("of unknown use is refused by any word, and permitted by none"),
+  ),
+  mutation(
+    "policy: a refusal to read does not apply to an unknown use",
+    [
+      [
+        `${rules}/compile-rule.ts`,
+        "if (path?.can === undefined ? isPermission :",
+        "if (path?.can === undefined ? true :",
+      ],
+    ],
+    words("of unknown use is refused by any word, and permitted by none"),
+  ),
+  mutation(
+    "policy: a permission to run commands is one for an unknown use",
+    [[`${rules}/compile-rule.ts`, "condition.can !== undefined && isPermission && !isKnown", "false"]],
+    words("a permission for commands or URLs is none for a tool of unknown use"),
+  ),
+  mutation(
+    "policy: an edit does not read its target",
+    [
+      [
+        "src/tools/edit/uses.ts",
+        "({ read: pathArguments(args), write: pathArguments(args) })",
+        "({ write: pathArguments(args) })",
+      ],
+    ],
+    words("a rule that denies to read refuses every tool that can"),
+  ),
+  mutation(
+    "policy: a move does not read its source",
+    [["src/tools/patch/uses.ts", "return { read: known.filter((path) => !isAdded(path)), write:", "return { write:"]],
+    words("a rule that denies to read refuses every tool that can"),
+  ),
+  mutation(
+    "policy: a permission for git diff is one for its output",
+    [[`${rules}/decide-line.ts`, "[...line.redirects, ...implied]", "line.redirects"]],
+    words("a permission for git diff decides git diff --output=/home/me/.bashrc as ask"),
+  ),
+  mutation(
+    "policy: a program of the agent counts as the one of the system",
+    [["src/policy/shell/programs.ts", 'replace(/^\\/(usr\\/)?bin\\//, "")', 'replace(/^.*\\//, "")']],
+    commands("a program that the agent may have written is not known to read only"),
+  ),
+  mutation(
+    "policy: a command that makes a link is not asked",
+    [
+      [
+        `${rules}/decide-line.ts`,
+        "if (context.refusesPaths && makesLink(command)) {",
+        "if (context.refusesPaths && false) {",
+      ],
+    ],
+    commands("ln -s . q is asked"),
+  ),
+  mutation(
+    "policy: a path behind an extracted link is taken as it is",
+    [[`${rules}/command-paths.ts`, "(isHere(word) && !isMoved)", "isHere(word)"]],
+    commands("tar xf a.tar; cat q/key is asked, since a later path may lead elsewhere"),
+  ),
+  mutation(
+    "policy: a redirect behind an extracted link is taken as it is",
+    [[`${rules}/decide-line.ts`, "    (isMoved && context.refusesPaths) ||\n", ""]],
+    commands("a redirect behind such a command is asked"),
+  ),
+  mutation(
+    "policy: an output is not checked if the secrets of its call were dropped while it ran",
+    [
+      [
+        `${calls}/check-output.ts`,
+        'import type { ResolvedConfig } from "../config.ts"',
+        'import type { ResolvedConfig } from "../config.ts"\nimport { realArgs } from "../entry.ts"',
+      ],
+      [
+        `${calls}/check-output.ts`,
+        "    const digest = (value: Json)",
+        "    if (realArgs(this.#config, this.#run, this.#call) === undefined) return undefined\n    const digest = (value: Json)",
+      ],
+    ],
+    runtime("an output is checked although the process has dropped the secrets of its call meanwhile"),
   ),
 ]

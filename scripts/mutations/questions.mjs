@@ -22,7 +22,13 @@ export const mutations = [
   ),
   mutation(
     "questions: the answered call runs without an intent of its own",
-    [[calls, "runner.execute(asked, { begun: false, answered })", "runner.execute(asked, { begun: true, answered })"]],
+    [
+      [
+        calls,
+        "runner.execute(asked, { begun: false, answered, ruled",
+        "runner.execute(asked, { begun: true, answered, ruled",
+      ],
+    ],
     runtime("after the intent of the answered call leaves its outcome unknown"),
   ),
   mutation(

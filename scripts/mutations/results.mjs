@@ -181,4 +181,85 @@ export const mutations = [
     [["src/hosts/node/search/ripgrep.ts", "{ ...defaultBrand, ...brand }", "{ ...brand, ...defaultBrand }"]],
     ["src/hosts/node/search/ripgrep.test.ts", "TOOL-04 HOST-11 the command that the error names"],
   ),
+  mutation(
+    "results: the own checks of a named schema are lost in another process",
+    [["src/runtime/output.ts", "name, ...(isStandardSchema(registered) && { standard: registered }) }", "name }"]],
+    ["src/runtime/named-schemas.test.ts", "the own checks of a named schema hold after a resume in another process"],
+    ["src/runtime/named-schemas.test.ts", "recovery checks the answer of a run whose process died"],
+  ),
+  mutation(
+    "results: a run whose named schema is missing is resumed without it",
+    [
+      [
+        "src/runtime/output.ts",
+        "  const registered = namedSchema(name, schemas)\n",
+        "  const registered = schemas[name]\n  if (registered === undefined) return recorded\n",
+      ],
+    ],
+    ["src/runtime/named-schemas.test.ts", "a run whose named schema is missing is not resumed"],
+  ),
+  mutation(
+    "results: a schema without its own checks is not reported",
+    [["src/runtime", "        ...checkWarnings(history.input, checked.form),\n", ""]],
+    ["src/runtime/named-schemas.test.ts", "a run whose schema has checks of its own and no name says"],
+  ),
+  mutation(
+    "results: waitFor types the data of a run by a schema that it does not have",
+    [
+      [
+        "src/runtime",
+        "if (outputSchema !== undefined) requireSchema(state, schemaName(outputSchema, config.schemas))",
+        "",
+      ],
+    ],
+    ["src/runtime/named-schemas.test.ts", "a named schema converts the answer of a run"],
+  ),
+  mutation(
+    "results: JSON that was cut is checked without its beginning",
+    [["src/runtime/host.ts", "projection.isContinued ? projection.text : text", "text"]],
+    ["src/runtime/cut-output.test.ts", "JSON that was cut at the output limit is joined"],
+    ["src/runtime/cut-output.test.ts", "JSON that was cut is joined also if another process"],
+  ),
+  mutation(
+    "results: a request to a policy service has a hundred times as long",
+    [["src/policy/service/client.ts", "timeoutMs = 10_000", "timeoutMs = 1_000_000"]],
+    ["test/policy-service.test.ts", "POL-08 by default, each request has 10 seconds"],
+    ["test/house/documented-defaults.test.ts", "every default that is documented by its number"],
+  ),
+  mutation(
+    "results: a policy service gets a hundred times as much of an output",
+    [["src/policy/service/client.ts", "maxToolOutputBytes = 65_536", "maxToolOutputBytes = 6_553_600"]],
+    ["test/policy-service.test.ts", "POL-09 by default, 65,536 bytes of an output are sent"],
+  ),
+  mutation(
+    "results: the native backend declares prices of its own",
+    [["src/backends/native/index.ts", "usdPer1k: { input: 0.01, output: 0.03 }", "usdPer1k: { input: 1, output: 3 }"]],
+    ["test/promises/backends.test.ts", "CAP-03 CAP-04 CAP-05 CAP-06"],
+  ),
+  mutation(
+    "results: a check of the caller that never settles outlives timeMs",
+    [["src/runtime/host.ts", "await orAborted(output.review(whole), controls.signal)", "await output.review(whole)"]],
+    ["src/runtime/named-schemas.test.ts", "ends with the run's timeMs: native, after the last turn"],
+  ),
+  mutation(
+    "results: the last check of an answer outlives timeMs",
+    [["src/runtime/output.ts", "await orAborted(this.#evaluate(text), signal)", "await this.#evaluate(text)"]],
+    ["src/runtime/named-schemas.test.ts", "ends with the run's timeMs: native, after a hook has ended the run"],
+  ),
+  mutation(
+    "results: a check of a tool that never settles outlives timeMs",
+    [["src/runtime/calls/run-call.ts", "return orAborted(rejection, this.#run.controls.signal)", "return rejection"]],
+    ["src/runtime/calls/inner-call.test.ts", "before the call is decided"],
+  ),
+  mutation(
+    "results: a check of changed arguments that never settles outlives timeMs",
+    [
+      [
+        "src/runtime/calls/ask.ts",
+        "orAborted(dispatcher.check(call.name, changed), run.controls.signal)",
+        "dispatcher.check(call.name, changed)",
+      ],
+    ],
+    ["src/runtime/calls/inner-call.test.ts", "after a person has changed the arguments"],
+  ),
 ]

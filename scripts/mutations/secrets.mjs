@@ -7,8 +7,35 @@ const resumed = (name) => ["test/secrets-resume.test.ts", name]
 const shapes = (name) => ["test/secrets-shapes.test.ts", name]
 const cut = (name) => ["test/secrets-cut.test.ts", name]
 const nowhere = sinks("a declared secret appears in no journal")
+const leak = (name) => ["test/leak-sentinel.test.ts", name]
 
 export const mutations = [
+  mutation(
+    "secrets: every value of a server's settings is a secret",
+    [["src/lib/mcp-servers.ts", "isCredential(key, value) ?", "value.length >= 8 ?"]],
+    ["test/masked-words.test.ts", "a file that a model reads and writes back is the same, byte for byte"],
+  ),
+  mutation(
+    "secrets: base64 of several lines is not searched",
+    [[`${redact}/line-spellings.ts`, "wrapped.test(text) ? wrappedHits(search, text) : []", "[]"]],
+    [
+      "src/policy/redact/redactor.test.ts",
+      "base64 in lines of 76 is masked at every offset, and nothing of it is left",
+    ],
+  ),
+  mutation(
+    "secrets: a resumed run sends its conversation to another address",
+    [["src/runtime/backends/named-models.ts", "recorded?.url === now?.url && ", ""]],
+    [
+      "src/runtime/backends/recalled-models.test.ts",
+      "a runtime with another address in the same place of its chain is refused, and nothing is sent",
+    ],
+  ),
+  mutation(
+    "secrets: a resumed run sends its conversation with the key of another source",
+    [["src/runtime/backends/named-models.ts", " && recorded?.keyFrom === now?.keyFrom", ""]],
+    ["src/runtime/backends/recalled-models.test.ts", "the same address with the key of another source is refused"],
+  ),
   mutation(
     "secrets: the results of tools are not masked",
     [["src/tools/kernel/dispatch.ts", "redactParts(toParts(value), redact)", "toParts(value)"]],
@@ -49,7 +76,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: the arguments of a call are recorded as they are",
-    [["src/runtime/entry.ts", "{ ...plain, ...redactor.json(partsOf(event)) }", "{ ...plain }"]],
+    [["src/runtime/entry.ts", "{ ...plain, ...redactor.json(partsOf(plain)) }", "{ ...plain }"]],
     nowhere,
   ),
   mutation(
@@ -96,7 +123,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: long command output is saved as it is",
-    [["src/runtime/calls/overflow.ts", "shell.run({ redact: redactor.stream, ...command })", "shell.run(command)"]],
+    [["src/runtime/calls/overflow.ts", "shellWith(shell, { redact: redactor.stream })", "shellWith(shell, {})"]],
     sinks("a known value in the long output of a command"),
   ),
   mutation(
@@ -129,8 +156,8 @@ export const mutations = [
     [
       [
         "src/runtime/input/input.ts",
-        "redactor.json(recordedCompaction(input.compaction))",
-        "recordedCompaction(input.compaction)",
+        "redactor.json(recordedCompaction(input.compaction, compaction))",
+        "recordedCompaction(input.compaction, compaction)",
       ],
     ],
     nowhere,
@@ -181,5 +208,42 @@ export const mutations = [
     "secrets: any text may call itself an image",
     [[`${redact}/walk.ts`, "data.length >= SMALLEST_FILE && BASE64.test(data)", "data.length >= 0"]],
     shapes("of arguments and results is masked"),
+  ),
+  mutation(
+    "secrets: an AGENTS.md is cut within a word",
+    [
+      [
+        "src/extensions/agents-md",
+        "bytes.length > left ? withoutHalfWord(start) : start",
+        "start || withoutHalfWord(start)",
+      ],
+    ],
+    leak("an AGENTS.md that is cut shows no part of a secret (declared)"),
+  ),
+  mutation(
+    "secrets: the description of a skill is cut within a word",
+    [["src/extensions/skills", "${firstWords(description, longest)}", "${description.slice(0, longest)}"]],
+    leak("the description of a skill among many shows no part of a secret (declared)"),
+  ),
+  mutation(
+    "secrets: a part of a document ends within a word",
+    [["src/extensions/knowledge", "start + withoutHalfWord(text.slice(start, start + PART)).length", "start + PART"]],
+    leak("a section of a document without headings shows no part of a secret (declared)"),
+  ),
+  mutation(
+    "secrets: the heading of a section is cut within a word",
+    [["src/extensions/knowledge", "firstWords(title, LONGEST_TITLE)", "title.slice(0, LONGEST_TITLE)"]],
+    leak("the heading of a section shows no part of a secret (declared)"),
+  ),
+  mutation(
+    "secrets: the instructions of an MCP server are cut within a word",
+    [
+      [
+        "src/extensions/mcp",
+        "firstWords(visible(instructions), LONGEST_INSTRUCTIONS)",
+        "visible(instructions).slice(0, LONGEST_INSTRUCTIONS)",
+      ],
+    ],
+    leak("the instructions of an MCP server shows no part of a secret (declared)"),
   ),
 ]

@@ -1,0 +1,135 @@
+// Promises about what a run has under way outside when it is aborted: every request ends, and nobody is waited for.
+import { mutation } from "./mutation.mjs"
+
+const never = "new AbortController().signal"
+const ends = (name) => ["test/abort-outward.test.ts", `a run that is aborted ends ${name}`]
+const told = (name) => ["test/abort-outward.test.ts", `an MCP server is told that a request is cancelled ${name}`]
+const program = (name) => ["test/abort-outward.test.ts", `with the run that is aborted ${name}`]
+
+export const mutations = [
+  mutation(
+    "aborts: a call of an MCP tool is not aborted",
+    [
+      [
+        "src/extensions/mcp",
+        "{ ...this.#limits(), signal, onprogress, allowInputRequired }",
+        `{ ...this.#limits(), signal: ${never}, onprogress, allowInputRequired }`,
+      ],
+    ],
+    told("a tool of an MCP server"),
+    told("a tool of an MCP server through CallTool"),
+  ),
+  mutation(
+    "aborts: reading an MCP resource is not aborted",
+    [["src/extensions/mcp", "{ ...this.#limits(), signal }", `{ ...this.#limits(), signal: ${never} }`]],
+    told("a resource of an MCP server"),
+  ),
+  mutation(
+    "aborts: the lists of an MCP server are not aborted",
+    [["src/extensions/mcp", "maxTotalTimeout: timeout * 10, signal }", "maxTotalTimeout: timeout * 10 }"]],
+    told("the tools of an MCP server"),
+    told("the resources of an MCP server"),
+  ),
+  mutation(
+    "aborts: connecting to an MCP server is not aborted",
+    [["src/extensions/mcp", "{ timeout: startMs(this.server), signal }", "{ timeout: startMs(this.server) }"]],
+    ends("an MCP server that is connected to"),
+    program("while it starts"),
+  ),
+  mutation(
+    "aborts: an MCP server is not told of a cancelled call before its connection is closed",
+    [["src/extensions/mcp", "    await this.#notices.sent()\n", ""]],
+    told("a tool of an MCP server"),
+    told("a resource of an MCP server"),
+  ),
+  mutation(
+    "aborts: ApiCall is not aborted",
+    [
+      [
+        "src/extensions/api",
+        "await guarded(asked, { headers, maxBytes, timeoutMs, signal })",
+        `await guarded(asked, { headers, maxBytes, timeoutMs, signal: signal && ${never} })`,
+      ],
+    ],
+    ends("ApiCall, and is cancelled"),
+    ends("ApiCall in the middle of the answer"),
+  ),
+  mutation(
+    "aborts: ApiCall over the host's fetch is not aborted",
+    [
+      [
+        "src/extensions/api",
+        "AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])",
+        "AbortSignal.timeout(timeoutMs)",
+      ],
+    ],
+    ends("ApiCall over the host's own fetch"),
+  ),
+  mutation(
+    "aborts: WebFetch is not aborted",
+    [["src/tools/web", "{ signal: context.signal, maxBytes,", `{ signal: ${never}, maxBytes,`]],
+    ends("WebFetch, and is cancelled"),
+  ),
+  mutation(
+    "aborts: WebSearch is not aborted",
+    [["src/tools/web/engines/engine.ts", "return { signal, headers,", `return { signal: signal && ${never}, headers,`]],
+    ends("WebSearch (brave)"),
+    ends("WebSearch (tavily)"),
+  ),
+  mutation(
+    "aborts: guarded requests are not aborted",
+    [["src/hosts/node/http/guarded-fetch.ts", "onAbort(signal, () => ending.abort())", "onAbort(signal, () => {})"]],
+    ends("WebFetch in the middle of the answer"),
+    ends("a skill that is on the web"),
+  ),
+  mutation(
+    "aborts: an external document is not aborted",
+    [
+      [
+        "src/extensions/knowledge",
+        "const options = { signal, maxBytes: LARGEST_DOCUMENT,",
+        `const options = { signal: signal && ${never}, maxBytes: LARGEST_DOCUMENT,`,
+      ],
+    ],
+    ends("a document of the knowledge that is on the web"),
+  ),
+  mutation(
+    "aborts: a skill on the web is not aborted",
+    [
+      [
+        "src/extensions/skills",
+        "await web.get(url, {\n    signal,\n",
+        `await web.get(url, {\n    signal: signal && ${never},\n`,
+      ],
+    ],
+    ends("a skill that is on the web"),
+  ),
+  mutation(
+    "aborts: a run waits for its policy service",
+    [
+      ["src/policy/pipeline.ts", "await orAborted(ask(), signal)", "await orAborted(ask(), undefined)"],
+      ["src/policy/service", "signal === undefined ? deadline : AbortSignal.any([deadline, signal])", "deadline"],
+    ],
+    ends("a policy service that decides"),
+    ends("a policy service that scans"),
+  ),
+  mutation(
+    "aborts: the request to a policy service goes on",
+    [["src/policy/service", "signal === undefined ? deadline : AbortSignal.any([deadline, signal])", "deadline"]],
+    ends("a policy service that decides"),
+    ends("a policy service that scans"),
+  ),
+  mutation(
+    "aborts: a request to a model goes on",
+    [
+      [
+        "src/providers/converse.ts",
+        "body: this.#buffer.body(messages), signal }",
+        "body: this.#buffer.body(messages) }",
+      ],
+    ],
+    ends("a request to the model (anthropic)"),
+    ends("a request to the model (openai chat)"),
+    ends("a request to the model (google)"),
+  ),
+]

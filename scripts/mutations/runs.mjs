@@ -1,0 +1,115 @@
+// Promises about runs that several processes look at: one that is damaged, taken, lost or stopped is shown as what it is.
+import { mutation } from "./mutation.mjs"
+
+const damaged = (name) => ["test/damaged-runs.test.ts", name]
+const taken = (name) => ["test/later-taker.test.ts", name]
+const lost = (name) => ["test/lost-store.test.ts", name]
+const live = (name) => ["src/runtime/calls/live-question.test.ts", name]
+
+const release = (name) => ["src/runtime/release.test.ts", name]
+
+export const mutations = [
+  mutation(
+    "runs: an unreadable run stops the list of all",
+    [["src/runtime/runs/list-runs.ts", "if (!isDamage(error)) throw error", "throw error"]],
+    damaged("a flipped bit in the first shard stops neither listing nor recovery of the others"),
+  ),
+  mutation(
+    "runs: an unreadable run stops the recovery of all",
+    [["src/runtime/runs/background.ts", "readNode(config, node).catch(ifDamaged)", "readNode(config, node)"]],
+    damaged("a flipped bit in the first shard stops neither listing nor recovery of the others"),
+  ),
+  mutation(
+    "runs: a file among the runs is an error",
+    [["src/hosts/node/store/fs-store.ts", 'if (errnoOf(error) === "ENOTDIR") return undefined\n', ""]],
+    damaged("a file named README among the runs stops neither listing nor recovery of the others"),
+  ),
+  mutation(
+    "runs: the shard of a dead process hides the end of a run",
+    [["src/runtime/runs/read-runs.ts", "|| isVoidClaim(folder, taking, isDead)) return true", ") return true"]],
+    taken("one process: every view shows its end"),
+  ),
+  mutation(
+    "runs: records that a live process may still discard are published",
+    [["src/journal/reader.ts", "if (!(await isVoid(shard, { claim: claimOf(bytes) }))) return false", ""]],
+    taken("a taker that is alive may still discard the newest records"),
+  ),
+  mutation(
+    "runs: a process that decides not to continue leaves a shard without a header",
+    [["src/journal/journal.ts", "if (file && head) owned.append(takeAbandoned)", ""]],
+    ["src/runtime/durable.test.ts", "a run that its live owner ends while it is being taken over is done"],
+  ),
+  mutation(
+    "runs: a run that lost its store looks alive in its process",
+    [["src/runtime/runtime.ts", "live.lostResult(asked, state) ?? state", "state"]],
+    lost("is failed with `storage` in this process"),
+  ),
+  mutation(
+    "runs: a run that lost its store looks alive to others",
+    [["src/runtime/runs/live-runs.ts", "void reportLoss(run.folder, projection, journal.shard)", ""]],
+    lost("is failed with `storage` in this process"),
+  ),
+  mutation(
+    "approvals: stopping a run denies the call that waits for onAsk",
+    [["src/policy/ask-person.ts", "leaveOpen(pause)", "leaveOpen(failed)"]],
+    live("by close: nobody is recorded to have decided"),
+  ),
+  mutation(
+    "approvals: a callback that hears of the stop decides",
+    [["src/policy/ask-person.ts", "leaveOpen(pause)\n    closing.abort()", "closing.abort()\n    leaveOpen(pause)"]],
+    live("by cancel: nobody is recorded to have decided"),
+  ),
+  mutation(
+    "approvals: releasing a run waits for onAsk",
+    [
+      [
+        "src/runtime/calls/ask.ts",
+        "askPerson(policy, request, controls.halting)",
+        "askPerson(policy, request, controls.signal)",
+      ],
+    ],
+    live("by release: nobody is recorded to have decided"),
+  ),
+  mutation(
+    "runs: recovery leaves released runs paused",
+    [["src/runtime/runs/list-runs.ts", '|| kept.pause === "released"', ""]],
+    release("recovery resumes released runs"),
+  ),
+  mutation(
+    "runs: recovery takes slices from their scheduler",
+    [["src/journal/projection.ts", 'reason === "released" && slice !== true', 'reason === "released"']],
+    release("recovery resumes released runs"),
+  ),
+  mutation(
+    "runs: a run that was taken again counts as released",
+    [["src/runtime/runs/survey.ts", "this.#released.shards > this.taken ?", "this.#released.shards > -1 ?"]],
+    ["src/runtime/runs/survey.test.ts", "a run that was taken again after its release"],
+  ),
+  mutation(
+    "runs: of two entries of one release, the one without deliveries counts",
+    [["src/runtime/runs/survey.ts", "  return entry.owes\n", "  return !entry.owes\n"]],
+    ["src/runtime/runs/survey.test.ts", "of two entries of one release"],
+  ),
+  mutation(
+    "runs: a run whose take cannot be marked is taken",
+    [
+      [
+        "src/runtime/open-run.ts",
+        "await markTake(config, key, opening.found)",
+        "await markTake(config, key, opening.found).catch(() => {})",
+      ],
+    ],
+    ["src/runtime/runs/survey.test.ts", "a run whose take cannot be marked"],
+  ),
+  mutation(
+    "runs: a deleted file has not changed when a run moves",
+    [
+      [
+        "src/runtime/backends/handover.ts",
+        "return now === before ? [] : [path]",
+        "return now === before || now === null ? [] : [path]",
+      ],
+    ],
+    ["test/backend-runtime.test.ts", "pauses if a file that it used was deleted"],
+  ),
+]
