@@ -5,9 +5,11 @@ export interface AuthorizationServer {
   /** Of every request. */
   readonly headersSeen: readonly object[]
   isValid(token: string, audience: string): Promise<boolean>
+  scopesOf(token: string): Promise<readonly string[]>
+  expire(token: string): Promise<void>
   revokeAll(token: string): Promise<void>
   close(): Promise<void>
 }
 
-export function authorizationServer(options?: { readonly accessTokenSeconds?: number }): Promise<AuthorizationServer>
+export function authorizationServer(): Promise<AuthorizationServer>
 export function logIn(address: string | URL, options?: { readonly agrees?: boolean }): Promise<URL>

@@ -5,7 +5,7 @@ import { createRequire } from "node:module"
 
 const require = createRequire(new URL("../../.extensions/package.json", import.meta.url))
 
-export async function authorizationServer({ accessTokenSeconds = 3600 } = {}) {
+export async function authorizationServer() {
   const { default: Provider } = await import(require.resolve("oidc-provider"))
   const server = createServer()
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -20,13 +20,13 @@ export async function authorizationServer({ accessTokenSeconds = 3600 } = {}) {
         defaultResource: () => undefined,
         useGrantedResource: () => true,
         getResourceServerInfo: () => ({
-          scope: "mcp",
-          accessTokenTTL: accessTokenSeconds,
+          scope: "mcp files:write",
+          accessTokenTTL: 3600,
           accessTokenFormat: "opaque",
         }),
       },
     },
-    scopes: ["openid", "offline_access", "mcp"],
+    scopes: ["openid", "offline_access", "mcp", "files:write"],
     clientDefaults: { token_endpoint_auth_method: "none", application_type: "native" },
     clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
     issueRefreshToken: async () => true,
@@ -49,6 +49,14 @@ export async function authorizationServer({ accessTokenSeconds = 3600 } = {}) {
     async isValid(token, audience) {
       const found = await provider.AccessToken.find(token)
       return found !== undefined && !found.isExpired && [found.aud].flat().includes(audience)
+    },
+    async scopesOf(token) {
+      const found = await provider.AccessToken.find(token)
+      return [...found.scopes]
+    },
+    /** Ends this access token, as if its time were over; its refresh token stays valid. */
+    async expire(token) {
+      await (await provider.AccessToken.find(token)).destroy()
     },
     /** Ends all logins: neither access nor refresh tokens are valid any more. */
     async revokeAll(token) {

@@ -27,11 +27,14 @@ afterEach(async () => {
 
 /** An MCP server that accepts only tokens which the authorization server issued for it. */
 async function protectedServer(server: AuthorizationServer, issuer = server.issuer) {
+  let needed: string | undefined
   let used = ""
+  const asked: string[] = []
   let origin = ""
   const served = await serveScene({
     stateless: true,
     async guard({ url = "", headers }) {
+      asked.push(url)
       if (url.startsWith("/.well-known/oauth-protected-resource")) {
         const body = JSON.stringify({
           resource: `${origin}/mcp`,
@@ -43,6 +46,10 @@ async function protectedServer(server: AuthorizationServer, issuer = server.issu
       const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? ""
       if (token !== "" && (await server.isValid(token, `${origin}/mcp`))) {
         used = token
+        if (needed !== undefined && !(await server.scopesOf(token)).includes(needed)) {
+          const more = `Bearer error="insufficient_scope", scope="${needed}"`
+          return { status: 403, headers: { "www-authenticate": more } }
+        }
         return undefined
       }
       const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
@@ -51,11 +58,14 @@ async function protectedServer(server: AuthorizationServer, issuer = server.issu
   })
   origin = new URL(served.url).origin
   toClose.push(() => served.close())
-  return { server: { url: served.url } satisfies McpRemote, usedToken: () => used }
+  const require = (scope: string) => {
+    needed = scope
+  }
+  return { server: { url: served.url } satisfies McpRemote, usedToken: () => used, asked, require }
 }
 
-async function scene(options?: Parameters<typeof authorizationServer>[0]) {
-  const server = await authorizationServer(options)
+async function scene() {
+  const server = await authorizationServer()
   toClose.push(() => server.close())
   return server
 }
@@ -63,7 +73,7 @@ async function scene(options?: Parameters<typeof authorizationServer>[0]) {
 const tokens = () => fileTokens(folder)
 const signal = new AbortController().signal
 
-async function connection(server: McpRemote, follow?: (url: URL) => Promise<unknown>, workspaceId = "default") {
+async function connection(server: McpRemote, follow?: (url: URL) => Promise<unknown>, tenant = "default") {
   const failures: unknown[] = []
   const page =
     follow &&
@@ -76,7 +86,7 @@ async function connection(server: McpRemote, follow?: (url: URL) => Promise<unkn
     name: "guarded",
     server,
     host,
-    workspaceId,
+    tenant,
     runId: "r",
     cwd: "/",
     signal,
@@ -112,10 +122,10 @@ describe("a login at a real authorization server", () => {
   })
 
   test("is refreshed once its access token has expired, without a person", async () => {
-    const server = await scene({ accessTokenSeconds: 1 })
-    const { server: guarded } = await protectedServer(server)
+    const server = await scene()
+    const { server: guarded, usedToken } = await protectedServer(server)
     await (await connection(guarded, browser)).made.tools()
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await server.expire(usedToken())
     const later = await connection(guarded)
     expect((await later.made.tools()).length).toBeGreaterThan(3)
     expect(server.grants).toEqual(["authorization_code", "refresh_token"])
@@ -135,6 +145,42 @@ describe("a login at a real authorization server", () => {
     const result = await runWith(guarded)
     expect(result).toMatchObject({ status: "done", warnings: [{ code: "mcp_unavailable" }] })
     expect(JSON.stringify(result)).not.toContain(token)
+  })
+
+  test("is not begun where nobody can log in: the server gets one request, the authorization server none", async () => {
+    const server = await scene()
+    const { server: guarded, asked } = await protectedServer(server)
+    await expect((await connection(guarded)).made.tools()).rejects.toMatchObject({
+      code: "auth",
+      fix: expect.stringContaining("longhaul mcp login guarded"),
+    })
+    expect([asked, server.headersSeen]).toEqual([["/mcp"], []])
+  })
+
+  test("asks for the rights that the server wanted of a run, and for those that it had", async () => {
+    const server = await scene()
+    const guarded = await protectedServer(server)
+    await (await connection(guarded.server, browser)).made.tools()
+    expect(await server.scopesOf(guarded.usedToken())).toEqual(["mcp"])
+    guarded.require("files:write")
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await expect((await connection(guarded.server)).made.tools()).rejects.toMatchObject({
+        ...{ code: "auth", message: "The MCP server guarded needs a login with more rights." },
+        fix: "Run `longhaul mcp login guarded`, which asks for: mcp files:write.",
+      })
+    }
+    await (await connection(guarded.server, browser)).made.tools()
+    expect((await server.scopesOf(guarded.usedToken())).toSorted()).toEqual(["files:write", "mcp"])
+    expect((await (await connection(guarded.server)).made.tools()).length).toBeGreaterThan(3)
+    expect(server.grants).toEqual(["authorization_code", "authorization_code"])
+  })
+
+  test("asks for more rights at once if the server wants them while the person is there", async () => {
+    const server = await scene()
+    const guarded = await protectedServer(server)
+    guarded.require("files:write")
+    expect((await (await connection(guarded.server, browser)).made.tools()).length).toBeGreaterThan(3)
+    expect((await server.scopesOf(guarded.usedToken())).toSorted()).toEqual(["files:write", "mcp"])
   })
 
   test("whose redirect names another issuer is refused, and no code is redeemed", async () => {
