@@ -19,6 +19,7 @@ export default defineConfig({
   test: {
     testTimeout: WATCHDOG_MS,
     hookTimeout: WATCHDOG_MS,
+    setupFiles: "test/support/property-seed.ts",
     // Many tests wait for processes and timers: with as many workers as cores, the machine is idle for a third of the time.
     maxWorkers: 3,
     projects: [
@@ -29,7 +30,6 @@ export default defineConfig({
           name: "portable",
           include: [`${portable}/*.test.ts`],
           isolate: false,
-          setupFiles: "test/support/property-seed.ts",
         },
       },
       {

@@ -1,5 +1,6 @@
 // Removes single checks, `if (…) return` or `if (…) throw`, one at a time in a copy of the repository, and shows which of them no test
-// notices. Beside scripts/mutate.mjs, whose mutations break promises that somebody thought of.
+// notices. Beside scripts/mutate.mjs, whose mutations break promises that somebody thought of. All tests of `npm test` take part: a
+// first run with probes tells which of them reach a check.
 // Usage: node scripts/mutate-checks.mjs [part of a path …] [--sample N] [--seed N] [--changed REVISION]
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -7,36 +8,28 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { filesIn, sample, sourcesIn } from "./mutate/sources.mjs"
+import { reachOf } from "./mutate/reach.mjs"
+import { sample, sourcesIn } from "./mutate/sources.mjs"
 import { survivors } from "./mutate/survivors.mjs"
 import { TestRunner } from "./mutate/test-runner.mjs"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 const AT_ONCE = 2
+/** Tests that run together before it is looked whether one has failed, by how long they take without a mutation. */
+const BATCH_MS = 10_000
 const options = { sample: { type: "string" }, seed: { type: "string", default: "1" }, changed: { type: "string" } }
 const { values, positionals } = parseArgs({ allowPositionals: true, options })
 
-/** The rooms where a missing check is a hole, and the tests that reach them, of those that start no process in each test. */
-const rooms = {
-  "src/policy":
-    /^src\/policy\/|^test\/(policy(?!-crash)|approval|capabilit|link-attacks|foreign|secrets(?!-cli)|masked|hostile)/,
-  "src/runtime/calls":
-    /^src\/runtime\/|^test\/(policy-(runtime|service|early|searches)|approval|ungated|large|agents(-background)?\.|offload\.|api-secrets)/,
-  "src/backends":
-    /^src\/backends\/|^test\/(backend-|cancelled|recorded|ungated|failover|compaction-(runtime|stops)|capabilities)/,
-  "src/journal":
-    /^src\/(journal|runtime)\/|^test\/(takeovers|torn|run-index|later|damaged|two-machines|fork|lost-store)/,
-}
-const testFiles = ["src", "test"]
-  .flatMap((folder) => filesIn(repository, folder))
-  .filter((path) => /\.test\.ts$/.test(path))
-
+/** The rooms where a missing check is a hole. */
+const rooms = ["src/policy", "src/runtime/calls", "src/backends", "src/journal"]
 const changed =
   values.changed && execFileSync("git", ["diff", "--name-only", values.changed], { cwd: repository, encoding: "utf8" })
-const checks = Object.keys(rooms)
+const checks = rooms
   .flatMap((room) => sourcesIn(repository, room))
   .filter(
-    (file) => positionals.every((part) => file.includes(part)) && (!changed || changed.split("\n").includes(file)),
+    (file) =>
+      (positionals.length === 0 || positionals.some((part) => file.includes(part))) &&
+      (!changed || changed.split("\n").includes(file)),
   )
   .flatMap(checksIn)
 const nameOf = ({ file, text }) => `${file} ${text}`
@@ -44,11 +37,15 @@ const wanted = values.sample === undefined ? checks : sample(checks, Number(valu
 console.log(`${wanted.length} of ${checks.length} checks`)
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-checks-"))
-const counts = new Map(Object.keys(rooms).map((room) => [room, { caught: 0, explained: 0, survived: 0 }]))
+const counts = new Map(rooms.map((room) => [room, { caught: 0, explained: 0, survived: 0 }]))
+const runners = Array.from({ length: AT_ONCE }, (_, index) => new TestRunner(join(scratch, String(index))))
 try {
-  const queue = [...wanted]
-  await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => work(index, queue)))
+  const { unusable, testsOf } = await reachOf(wanted, testFiles(), runners, join(scratch, "reached.txt"))
+  console.log(`without ${unusable.length} test files that need more than the sources: ${unusable.join(" ")}`)
+  const queue = wanted.map((check, index) => ({ ...check, tests: testsOf(index) }))
+  await Promise.all(runners.map((runner) => work(runner, queue)))
 } finally {
+  for (const runner of runners) runner.stop()
   rmSync(scratch, { recursive: true, force: true })
 }
 for (const [room, { caught, explained, survived }] of counts) {
@@ -56,36 +53,70 @@ for (const [room, { caught, explained, survived }] of counts) {
 }
 process.exit([...counts.values()].some(({ survived }) => survived > 0) ? 1 : 0)
 
-async function work(index, queue) {
-  const runner = new TestRunner(join(scratch, String(index)))
+async function work(runner, queue) {
   for (let check = queue.shift(); check; check = queue.shift()) {
-    const verdict = await verdictOn(runner, check)
+    const { verdict, detail } = await verdictOn(runner, check)
     counts.get(check.room)[verdict]++
-    if (verdict === "survived") console.log(`survived: ${check.file}:${check.line} ${check.text}`)
+    console.log(`${check.file}:${check.line} ${check.text} | ${verdict} ${detail}`)
   }
-  runner.stop()
 }
 
-/** The tests in its own folder notice most; all others of the room run only if they do not. */
-async function verdictOn(runner, { room, file, text, edits }) {
-  const isNear = (test) => dirname(test) === dirname(file)
-  const reaching = testFiles.filter((test) => rooms[room].test(test))
-  for (const tests of [reaching.filter(isNear), reaching.filter((test) => !isNear(test))]) {
-    if (tests.length === 0) continue
-    const { failed, error } = await runner.run({ edits, tests: tests.map((test) => [test, ""]) })
-    if (error !== undefined || failed.length > 0) return "caught"
+/** The tests in its own folder notice most, so they run first. */
+async function verdictOn(runner, { file, text, edits, tests }) {
+  const isNear = (test) => dirname(test.file) === dirname(file)
+  const ordered = [...tests.filter(isNear), ...tests.filter((test) => !isNear(test))]
+  for (const batch of batchesOf(ordered)) {
+    const limitMs = 120_000 + batch.reduce((sum, { ms }) => sum + 5 * ms, 0)
+    const {
+      failed,
+      unrunnable = [],
+      error,
+    } = await runner.run({
+      ...{ edits, limitMs, tests: batch.map((test) => [test.file, ""]) },
+    })
+    const [first] = error === undefined ? [...failed, ...unrunnable] : [error]
+    if (first !== undefined) return { verdict: "caught", detail: `by "${first}"` }
   }
-  return survivors.some((known) => known.file === file && known.check === text) ? "explained" : "survived"
+  const known = survivors.find((survivor) => survivor.file === file && survivor.check === text)
+  if (known) return { verdict: "explained", detail: known.reason }
+  return {
+    verdict: "survived",
+    detail: tests.length === 0 ? "no test reaches it" : `${tests.length} test files reach it`,
+  }
+}
+
+function batchesOf(tests) {
+  const batches = []
+  let left = 0
+  for (const test of tests) {
+    if (left <= 0) {
+      batches.push([])
+      left = BATCH_MS
+    }
+    batches.at(-1).push(test)
+    left -= test.ms
+  }
+  return batches
+}
+
+/** Of `npm test`: those that start a process in each test take too long. */
+function testFiles() {
+  const list = ["node_modules/vitest/vitest.mjs", "list", "--filesOnly", "--json"]
+  const projects = ["--project", "portable", "--project", "system"]
+  const output = execFileSync(process.execPath, [...list, ...projects], { cwd: repository, encoding: "utf8" })
+  return JSON.parse(output).map(({ file }) => file.slice(repository.length))
 }
 
 function checksIn(file) {
   const source = readFileSync(join(repository, file), "utf8")
-  const room = Object.keys(rooms).find((name) => file.startsWith(name))
+  const room = rooms.find((name) => file.startsWith(name))
   return source.split("\n").flatMap((text, index) => {
     const [, start, condition] = /^(\s*if )\((.*)\) (?:return|throw)\b/.exec(text) ?? []
     // A text that stands twice cannot be told apart.
     if (condition === undefined || source.split(text).length !== 2) return []
     const replace = text.replace(`${start}(${condition})`, () => `${start}(false as boolean)`)
-    return [{ room, file, line: index + 1, text: text.trim(), edits: [{ file, find: text, replace }] }]
+    return [
+      { room, file, line: index + 1, text: text.trim(), edits: [{ file, find: text, replace, start, condition }] },
+    ]
   })
 }

@@ -30,7 +30,8 @@ process.exit(caught === wanted.length ? 0 : 1)
 async function proveUnmutated() {
   const runner = new TestRunner(join(scratch, "unmutated"))
   const isProgram = wanted.some((mutation) => mutation.isProgram)
-  const { passed, failed, error } = await runner.run({ tests: wanted.flatMap(({ tests }) => tests), isProgram })
+  const tests = wanted.flatMap((mutation) => mutation.tests)
+  const { passed, failed, unrunnable, error = unrunnable?.[0] } = await runner.run({ tests, isProgram })
   runner.stop()
   if (error !== undefined) throw new Error(`The tests cannot be run without any mutation: ${error}`)
   if (failed.length > 0) throw new Error(`Tests fail without any mutation: ${failed.join("; ")}`)
@@ -53,7 +54,7 @@ async function work(index, queue) {
 }
 
 async function tryMutation(runner, mutation) {
-  const { failed, error } = await runner.run(mutation)
+  const { failed, unrunnable, error = unrunnable?.[0] } = await runner.run(mutation)
   if (error !== undefined) return `STALE: ${error}`
   if (failed.length === 0) return "SURVIVED"
   return `caught by "${failed[0]}"${failed.length > 1 ? ` and ${failed.length - 1} more` : ""}`

@@ -19,14 +19,14 @@ export class TestRunner {
     symlinkSync(join(repository, "node_modules"), join(this.#copy, "node_modules"))
   }
 
-  /** A run that does not end has noticed the mutation in its own way. */
-  async run({ edits = [], tests, isProgram = false }) {
+  /** A run that does not end within `limitMs` has noticed the mutation in its own way. */
+  async run({ edits = [], tests, isProgram = false, limitMs = RUN_MS }) {
     this.#child ??= await this.#start()
     const child = this.#child
     child.send({ edits, isProgram, tests: byFile(tests) })
     let timer
     const late = new Promise((resolve) => {
-      timer = setTimeout(() => resolve({ failed: [`a run that did not end in ${RUN_MS / 1000} s`] }), RUN_MS)
+      timer = setTimeout(() => resolve({ failed: [`a run that did not end in ${limitMs / 1000} s`] }), limitMs)
     })
     const answer = await Promise.race([nextMessage(child), late])
     clearTimeout(timer)

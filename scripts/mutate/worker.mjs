@@ -90,19 +90,23 @@ function bundleProgram() {
   })
 }
 
-/** `tests`: files, each with the names of which its tests must hold one. */
+/** `tests`: files, each with the names of which its tests must hold one. `unrunnable`: why files could not be run at all. */
 async function runTests(tests) {
   const specifications = tests.map(({ file, names }) =>
     project.createSpecification(join(copy, file), { testNamePattern: new RegExp(names.map(escaped).join("|")) }),
   )
   vitest.state.clearErrors()
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
-  const results = { passed: [], failed: unhandledErrors.map(() => "an error that no test caught") }
+  const failed = unhandledErrors.map(() => "an error that no test caught")
+  const results = { passed: [], failed, failedFiles: [], unrunnable: [] }
   // Those of earlier runs are among them.
   const wanted = new Set(specifications.map(({ moduleId }) => moduleId))
   for (const module of testModules.filter(({ moduleId }) => wanted.has(moduleId))) {
-    for (const { message } of module.errors()) throw new Error(`${module.relativeModuleId} cannot be run: ${message}`)
+    for (const { message } of module.errors()) {
+      results.unrunnable.push(`${module.relativeModuleId} cannot be run: ${message}`)
+    }
     for (const test of module.children.allTests()) results[test.result().state]?.push(nameOf(test))
+    if (!module.ok()) results.failedFiles.push(module.relativeModuleId)
   }
   return results
 }

@@ -132,3 +132,25 @@ describe("the time that a run has used", () => {
     expect(activeMs([at(1000, turnEnd), at(400, turnEnd), at(450, turnEnd)])).toBe(50)
   })
 })
+
+test("a fork folds a copied decision about a call of an agent, and owes it to no agent of its own", () => {
+  const of = { agent: "a", callId: "1.0", tool: "Write" }
+  const copied: readonly RecordBody[] = [
+    {
+      type: "run-start",
+      runId: "fork",
+      nodeId: "main",
+      input: { messages: [], backend: "native", cwd: "." },
+      tools: [],
+      limits: { turns: 100 },
+      forkOf: { runId: "original", nodeId: "main", at: 5 },
+    },
+    { type: "turn-start", turn: 1 },
+    { type: "tool-call", turn: 1, callId: "1.1", wireId: "w", name: "Agent", args: {} },
+    { type: "usage", turn: 1, usage, model: "m", stopReason: "tool-calls", durationMs: 1 },
+    { type: "approval-request", callId: "1.1", digest: "d", ticket: "t", reason: "approval", question: "Write?", of },
+    { type: "approval-result", callId: "1.1", digest: "d", decision: "approve", of },
+  ]
+  const { ask, agents } = project(copied.map((body, seq): RunRecord => ({ seq, at: seq, ...body })))
+  expect([ask, agents.decisions.size]).toEqual([undefined, 0])
+})
