@@ -40,7 +40,7 @@ test.each([
   ["a medium without a file", { mediaType: "text/plain", data: plain }],
   ["a medium with a name", { type: "image", mediaType: "image/png", data: `${plain} ${value}` }],
   ["a key", { [plain]: { [`${value}`]: 1 } }],
-  ["a list of keys", [{ ["__proto__x"]: plain }]],
+  ["a list of keys", [{ __proto__x: plain }]],
 ])("a secret in %s of arguments and results is masked", async (_, shape) => {
   const tool = defineTool({ name: "put", description: "Puts.", input, run: async (args) => JSON.stringify(args) })
   const steps = [{ parts: [{ toolCall: { name: "put", args: { shape } } }] }, "Done."]

@@ -7,7 +7,7 @@ import { createVitest } from "vitest/node"
 import { sourcesIn } from "./sources.mjs"
 
 const [copy] = process.argv.slice(2)
-const TEST_TIMEOUT_MS = 15_000
+const TEST_TIMEOUT_MS = 30_000
 const silent = { onInit() {} }
 const vitest = await createVitest(
   "test",
