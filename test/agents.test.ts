@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { RunEvent, RunRecord } from "../src/contract/event.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { RunResult } from "../src/contract/result.ts"
+import type { ToolContext } from "../src/contract/tool.ts"
 import { createMetricsObserver } from "../src/observe/metrics.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
@@ -778,4 +779,27 @@ test("a secret in the arguments that a person gives to a gated call of an agent 
   expect(await runtime.resume({ runId: "r", ...given })).toMatchObject({ status: "done" })
   expect(ran).toEqual([args])
   expect(JSON.stringify(await eventsOf(runtime, "r"))).not.toContain(secrets.PIN)
+})
+
+test("a tool of the host that starts an agent gets its answer, and cannot start a second one with the same call", async () => {
+  const errors: unknown[] = []
+  const review = defineTool({
+    name: "review",
+    description: "reviews",
+    input: { type: "object" },
+    effect: "once",
+    async run(_: object, { spawn }: ToolContext) {
+      const found = await spawn?.({ description: "look", prompt: "reviewer" })
+      await spawn?.({ description: "look again", prompt: "reviewer" }).catch((error) => errors.push(error))
+      return `The review says: ${found}`
+    },
+  })
+  const roles = { go: [calls(part("review")), "Done."], reviewer: ["No fault."] }
+  const { runtime, model } = processOver(memoryStore(), roles, { tools: [review] })
+  const result = await runtime.run({ task: "go" })
+  expect(result.toolCalls).toMatchObject([
+    { status: "ok", result: expect.stringMatching(/^The review says: .*No fault\./s) },
+  ])
+  expect(errors).toMatchObject([{ code: "conflict" }])
+  expect(model.asked).toHaveLength(3)
 })

@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { linkedFiles, policyCall } from "../../test/support/policy-scene.ts"
 import type { Files } from "../contract/env.ts"
 import type { Json } from "../contract/json.ts"
-import type { Policy } from "../contract/policy.ts"
+import type { ApprovalDecision, Policy } from "../contract/policy.ts"
 import { toolPolicy } from "./local.ts"
 import type { PolicyHost } from "./policies.ts"
 import { notRuled } from "./restrict-environment.ts"
@@ -130,4 +130,13 @@ test("a link that is made while a person is asked refuses the call of another fr
     const use = { sessionId: "s", toolName: "Read", toolInput: { file_path: "x/key" } }
     expect(await policy.preTool(use)).toMatchObject({ decision: "deny" })
   }
+})
+
+test.each<readonly [string, ApprovalDecision, string]>([
+  ["answers with words", { decision: "answer", text: "Use another file." }, "Use another file."],
+  ["wants to pause", { decision: "pause" }, "Nothing can pause here."],
+])("a callback that %s permits no call of another framework", async (_, given, reason) => {
+  const policy = toolPolicy({ rules: [{ ask: { tool: "act" } }], onAsk: () => given }, { workspace: "/ws" })
+  const verdict = await policy.preTool({ sessionId: "s", toolName: "act", toolInput: {} })
+  expect(verdict).toEqual({ decision: "deny", reason: expect.stringContaining(reason) })
 })

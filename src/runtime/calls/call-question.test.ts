@@ -165,6 +165,23 @@ describe("a call that asks while it runs", () => {
     }
   })
 
+  test("that ignores that it has asked and asks again keeps its first question", async () => {
+    const errors: unknown[] = []
+    const tool = defineTool({
+      name: "ship",
+      description: "ships",
+      input: { type: "object" },
+      async run(_: object, { ask }: ToolContext) {
+        for (const question of ["First?", "Second?"]) await ask?.(question, null).catch((error) => errors.push(error))
+        return "shipped"
+      },
+    })
+    const { runtime } = processOver(memoryStore(), { config: { tools: [tool] } })
+    const result = await runtime.run({ runId: "r", task: "Ship it." })
+    expect(result).toMatchObject({ status: "paused", pause: { pendingToolCall: { question: "First?" } } })
+    expect(errors).toMatchObject([{ code: "aborted" }, { code: "conflict" }])
+  })
+
   test("shows its state to nobody: events, results and the replay come without it, and only the journal has it", async () => {
     const store = memoryStore()
     const seen: RunEvent[] = []

@@ -269,3 +269,60 @@ test.each([
   )
   expect(permit).toEqual({ kind: "refuse", reason: expect.stringContaining(reason) })
 })
+
+test("words of a person instead of an approval refuse the call of a vendor, and the model gets them", async () => {
+  let permit: Permit | undefined
+  const { types, result } = await run(
+    async (host) => {
+      recordCall(host, "1")
+      permit = await host.authorize(payment("1"), tool)
+    },
+    {
+      policy: {
+        rules: [{ ask: { tool: "Pay" } }],
+        onAsk: () => ({ decision: "answer", text: "Pay Bob instead." }),
+      },
+    },
+  )
+  expect(permit).toEqual({ kind: "refuse", reason: expect.stringContaining("Pay Bob instead.") })
+  expect(types).not.toContain("tool-intent")
+  expect(result.toolCalls).toMatchObject([{ status: "denied" }])
+})
+
+test("words of a person after a pause refuse the call of a vendor: its model is not told that it was approved", async () => {
+  const runtime = createRuntime({
+    store: memoryStore(),
+    backend: actingBackend(async (host) => {
+      recordCall(host, "1")
+      await host.authorize(payment("1"), tool)
+      return { reason: "suspended", resumeBy: "replay" }
+    }),
+    policy: { rules: [{ ask: { tool: "Pay" }, via: "pause" }] },
+  })
+  await runtime.run({ task: "Pay.", runId: "r" })
+  const result = await runtime.resume({ runId: "r", answer: "Pay Bob instead." })
+  expect(result.toolCalls[0]).toMatchObject({ status: "denied", result: expect.stringContaining("Pay Bob instead.") })
+})
+
+test("a vendor that presents a denied call again is refused with the same reason, and nobody is asked again", async () => {
+  const permits: Permit[] = []
+  let asked = 0
+  await run(
+    async (host) => {
+      recordCall(host, "1")
+      permits.push(await host.authorize(payment("1"), tool))
+      permits.push(await host.authorize(payment("1"), tool))
+    },
+    {
+      policy: {
+        rules: [{ ask: { tool: "Pay" } }],
+        onAsk() {
+          asked++
+          return { decision: "deny", reason: "too much" }
+        },
+      },
+    },
+  )
+  expect(permits).toEqual([permits[0], permits[0]])
+  expect([permits[0]?.kind, asked]).toEqual(["refuse", 1])
+})
