@@ -105,6 +105,20 @@ test("shouldEnforceTool works without a scope", () => {
   expect(shouldEnforceTool({ toolName: "x", toolUrl: "/relative" })).toBe(true)
 })
 
+test("only an address of the service's own proxy, without a name or password in it, skips enforcement", () => {
+  const { baseUrl } = options
+  const skips = (toolUrl: string) => !shouldEnforceTool({ toolName: "x", toolUrl }, { baseUrl })
+  expect(skips(`${baseUrl}/api/v1/proxy/b/mcp`)).toBe(true)
+  for (const address of [
+    "https://ada@policy.example/api/v1/proxy/b/mcp",
+    "https://:secret@policy.example/api/v1/proxy/b/mcp",
+    "https://other.example/api/v1/proxy/b/mcp",
+    `${baseUrl}/api/v1/proxy/b/mcp/more`,
+  ]) {
+    expect(skips(address)).toBe(false)
+  }
+})
+
 test("the subject of a key or token is a matcher", async () => {
   const rules: PolicyRule[] = [{ deny: { tool: "*", subject: ["intern", "bot for *@guest.example"] } }]
   const compiled = await compileRules([{ document: { default: "allow", rules }, source: "test" }])

@@ -30,4 +30,102 @@ export const survivors = [
     check: "if (folder.append && !(await folder.exists(name))) return null",
     reason: "equivalent: reading a file that is not there gives null, too, only slower",
   },
+  {
+    file: "src/policy/confine-call.ts",
+    check: "if (read.length + write.length === 0) return undefined",
+    reason: "equivalent: without paths the loop below refuses nothing",
+  },
+  {
+    file: "src/policy/local.ts",
+    check: 'if (verdict.decision !== "allow") return verdict',
+    reason: "equivalent: a search can only be denied once more, and any other verdict is returned as it is",
+  },
+  {
+    file: "src/policy/ask-person.ts",
+    check: "if (!isJsonObject(given)) return undefined",
+    reason: "equivalent: what is not an object has no known decision, and an exception counts as a failed callback",
+  },
+  {
+    file: "src/policy/pipeline.ts",
+    check: "if (signal?.aborted) return { decision: failed, reason: STOPPED }",
+    reason: "logged: an aborted service has no verdict, which fails the same way with another text",
+  },
+  {
+    file: "src/policy/pipeline.ts",
+    check: "if (!isJsonObject(value)) return false",
+    reason: "equivalent: an exception in the check counts as a verdict that is not understood",
+  },
+  {
+    file: "src/policy/pipeline.ts",
+    check: "if (asks.every(({ isFirm }) => isFirm)) return asks",
+    reason: "equivalent: the filter below keeps all that are firm",
+  },
+  {
+    file: "src/policy/rules/always-scope.ts",
+    check: "if (command === undefined) return undefined",
+    reason: "equivalent: a line that is missing cannot be read, so that it has no scope",
+  },
+  {
+    file: "src/policy/rules/always-scope.ts",
+    check: "if (command === undefined) return false",
+    reason: "equivalent: a line that is missing cannot be read, so that no scope covers it",
+  },
+  {
+    file: "src/policy/rules/translate-rule.ts",
+    check: 'if (text.startsWith("//")) return { path: text.slice(1), isBare: false }',
+    reason: "equivalent: the pattern below takes the first slash off, too",
+  },
+  {
+    file: "src/policy/rules/pointer.ts",
+    check: "if (inside === undefined) return undefined",
+    reason: "equivalent: nothing is inside of undefined",
+  },
+  {
+    file: "src/policy/rules/decide-in-rounds.ts",
+    check: "if ((values.get(place) ?? text) !== text) return undefined",
+    reason:
+      'second: rules that disagree change the arguments in every round; compile-rules.test.ts "rules that change the same argument differently are denied"',
+  },
+  {
+    file: "src/policy/rules/decide-in-rounds.ts",
+    check: "if (reasons.length < 2) return reasons",
+    reason: "equivalent: one reason is in order",
+  },
+  {
+    file: "src/policy/rules/command-pattern.ts",
+    check: "if (!reached.includes(true)) return false",
+    reason: "equivalent: no place of the pattern is reached from none",
+  },
+  {
+    file: "src/policy/rules/glob.ts",
+    check: 'if (pattern === "*" || pattern === "**") return () => true',
+    reason: "equivalent: the general form matches the same",
+  },
+  {
+    file: "src/policy/rules/glob.ts",
+    check: 'if (!pattern.includes("*")) return (name) => name === pattern',
+    reason: "equivalent: the general form matches the same",
+  },
+  {
+    file: "src/policy/rules/reach-step.ts",
+    check: "if (places.length === 0) return false",
+    reason: "equivalent: no folder is looked into",
+  },
+  {
+    file: "src/policy/redact/line-spellings.ts",
+    check: "if (hidden.length === 0) return plain",
+    reason: "equivalent: the plain hits are in order and do not overlap",
+  },
+  {
+    file: "src/runtime/calls/call-question.ts",
+    check: 'if (issue !== undefined) throw new ToolError("invalid_input", `${name} cannot ask: ${issue}`)',
+    reason:
+      'second: state that is not JSON does not come back the same; call-question.test.ts "with too much state, or with state that is not JSON, fails before the run pauses"',
+  },
+  {
+    file: "src/runtime/calls/ask.ts",
+    check:
+      'if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }',
+    reason: "logged: a verdict without arguments is denied below, with another text",
+  },
 ]

@@ -206,6 +206,12 @@ describe("known values", () => {
     expect(redactor.expand(redactor.json(literal))).toEqual(literal)
   })
 
+  test("a secret that only some notation makes a number masks no number", () => {
+    const redactor = createRedactor({ HEX: "0x10000000", PADDED: "0073519264" })
+    const args = { size: 268435456, count: 73519264 }
+    expect(redactor.json(args)).toEqual(args)
+  })
+
   test("media are not scanned, their names are", () => {
     const redactor = createRedactor({ NAME: "correct-horse-battery" })
     const part = {

@@ -33,6 +33,9 @@ test.each([
   ["PAGER=x git diff", undefined],
   ["git diff && git log", undefined],
   ["git diff $(", undefined],
+  ['rm "*"', undefined],
+  ["git add 'a b'", undefined],
+  ["git add ''", undefined],
 ])("always for %j has the scope %j", async (command, scope) => {
   expect((await rules.alwaysScope(bash(command)))?.command).toBe(scope)
 })
@@ -64,4 +67,11 @@ test("a scope never covers another tool", async () => {
     false,
   )
   expect(await rules.covers({ tool: "WebFetch" }, policyCall("Bash", { command: "ls" }))).toBe(false)
+})
+
+test("a call without a command has no scope, and no scope of a command covers it", async () => {
+  for (const args of [{}, { command: 7 }]) {
+    expect(await rules.alwaysScope(policyCall("Bash", args))).toBeUndefined()
+    expect(await rules.covers({ tool: "Bash", command: "git diff *" }, policyCall("Bash", args))).toBe(false)
+  }
 })

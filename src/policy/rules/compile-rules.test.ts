@@ -99,7 +99,8 @@ describe("argument patterns", () => {
 
   test("a refusal looks inside lists and objects", async () => {
     const rules: PolicyRule[] = [{ deny: { tool: "*", args: { "/to": ".*@evil\\.org" } } }]
-    for (const to of ["a@evil.org", ["b@ok.org", "a@evil.org"], { address: "a@evil.org" }, { "a@evil.org": "to" }]) {
+    const inside = { address: "a@evil.org" }
+    for (const to of ["a@evil.org", ["b@ok.org", "a@evil.org"], [inside], inside, { "a@evil.org": "to" }]) {
       expect(await verdictOf(rules, policyCall("send", { to }))).toBe("deny")
     }
     expect(await verdictOf(rules, policyCall("send", { to: "a@ok.org" }))).toBe("tier")
@@ -180,6 +181,16 @@ describe("rewriting", () => {
       { allow: { tool: "*" }, set: { "/n": 2 } },
     ]
     expect(await verdictOf(rules, policyCall("x", {}))).toBe("deny")
+  })
+
+  test("a rule changes an item of a list, and denies a call that has no such place", async () => {
+    const compiled = await compile({ rules: [{ allow: { tool: "x" }, set: { "/to/1/name": "Ada" } }] })
+    expect(await compiled.decide(policyCall("x", { to: [{}, { name: "Bob", id: 7 }] }))).toMatchObject({
+      ...{ verdict: "allow", args: { to: [{}, { name: "Ada", id: 7 }] } },
+    })
+    for (const to of [[{}], "Bob", 7, [{}, "Bob"]]) {
+      expect(await compiled.decide(policyCall("x", { to }))).toMatchObject({ verdict: "deny" })
+    }
   })
 
   test("a denied call is not changed", async () => {
