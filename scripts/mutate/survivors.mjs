@@ -84,7 +84,7 @@ export const survivors = [
     file: "src/policy/rules/decide-in-rounds.ts",
     check: "if ((values.get(place) ?? text) !== text) return undefined",
     reason:
-      'second: rules that disagree change the arguments in every round; compile-rules.test.ts "rules that change the same argument differently are denied"',
+      'second: rules that disagree change the arguments in every round; src/policy/rules/compile-rules.test.ts "rules that change the same argument differently are denied"',
   },
   {
     file: "src/policy/rules/decide-in-rounds.ts",
@@ -121,7 +121,7 @@ export const survivors = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the check as it stands in the file.
     check: 'if (issue !== undefined) throw new ToolError("invalid_input", `${name} cannot ask: ${issue}`)',
     reason:
-      'second: state that is not JSON does not come back the same; call-question.test.ts "with too much state, or with state that is not JSON, fails before the run pauses"',
+      'second: state that is not JSON does not come back the same; src/runtime/calls/call-question.test.ts "with too much state, or with state that is not JSON, fails before the run pauses"',
   },
   {
     file: "src/runtime/calls/ask.ts",
