@@ -59,8 +59,8 @@ export const mutations = [
     [
       [
         "src/extensions/api",
-        "AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])",
-        "AbortSignal.timeout(timeoutMs)",
+        "withTimeout(request.timeoutMs, request.signal, (limit)",
+        "withTimeout(request.timeoutMs, undefined, (limit)",
       ],
     ],
     ends("ApiCall over the host's own fetch"),
@@ -108,14 +108,14 @@ export const mutations = [
     "aborts: a run waits for its policy service",
     [
       ["src/policy/pipeline.ts", "await orAborted(ask(), signal)", "await orAborted(ask(), undefined)"],
-      ["src/policy/service", "signal === undefined ? deadline : AbortSignal.any([deadline, signal])", "deadline"],
+      ["src/policy/service", "withTimeout(timeoutMs, signal, (limit)", "withTimeout(timeoutMs, undefined, (limit)"],
     ],
     ends("a policy service that decides"),
     ends("a policy service that scans"),
   ),
   mutation(
     "aborts: the request to a policy service goes on",
-    [["src/policy/service", "signal === undefined ? deadline : AbortSignal.any([deadline, signal])", "deadline"]],
+    [["src/policy/service", "withTimeout(timeoutMs, signal, (limit)", "withTimeout(timeoutMs, undefined, (limit)"]],
     ends("a policy service that decides"),
     ends("a policy service that scans"),
   ),
@@ -131,5 +131,21 @@ export const mutations = [
     ends("a request to the model (anthropic)"),
     ends("a request to the model (openai chat)"),
     ends("a request to the model (google)"),
+  ),
+  mutation(
+    "aborts: a time limit is lost in a garbage collection",
+    [
+      [
+        "src/lib/abort.ts",
+        "await work(limit.signal)",
+        "await work(signal ? AbortSignal.any([signal, AbortSignal.timeout(ms)]) : limit.signal)",
+      ],
+    ],
+    ["test/collected-signals.test.ts", "ends with its time limit after a garbage collection"],
+  ),
+  mutation(
+    "aborts: a served request is collected before its exchange ends",
+    [["src/hosts/node/http/serve.ts", "  openRequests.add(request)\n", ""]],
+    ["src/hosts/node/http/serve.test.ts", "serve aborts a signal that nothing else refers to"],
   ),
 ]

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest"
-import { Aborter, addAbortListener, delay, onAbort, removeAbortListener } from "./abort.ts"
+import { Aborter, addAbortListener, delay, onAbort, removeAbortListener, withTimeout } from "./abort.ts"
 
 test("each waiter is called once, in order, unless it was removed", () => {
   const abort = new AbortController()
@@ -65,4 +65,27 @@ test("a signal first requested after the abort is aborted", async () => {
   onAbort(abort.signal, called)
   await Promise.resolve()
   expect(called).toHaveBeenCalledTimes(1)
+})
+
+test("work with a time limit gets a signal that aborts with the caller's, with its reason, or after the limit", async () => {
+  const reasonOf = (limit: AbortSignal) =>
+    new Promise<unknown>((resolve) => onAbort(limit, () => resolve(limit.reason)))
+  const caller = new AbortController()
+  const waiting = withTimeout(1_000_000, caller.signal, reasonOf)
+  caller.abort("why")
+  expect(await waiting).toBe("why")
+  expect(await withTimeout(1_000_000, caller.signal, async ({ aborted, reason }) => [aborted, reason])).toEqual([
+    true,
+    "why",
+  ])
+  expect(await withTimeout(1, undefined, reasonOf)).toMatchObject({ name: "TimeoutError" })
+})
+
+test("work that has ended leaves neither a timer nor a listener behind", async () => {
+  const caller = new AbortController()
+  const limits: AbortSignal[] = []
+  await withTimeout(1, caller.signal, async (limit) => limits.push(limit))
+  await delay(2)
+  caller.abort()
+  expect(limits.map(({ aborted }) => aborted)).toEqual([false])
 })

@@ -30,6 +30,28 @@ export function orAborted<Value>(
   })
 }
 
+/**
+ * Does the work with a signal that aborts with the given one, or after `ms` with a `TimeoutError`. `AbortSignal.any` refers to its
+ * sources weakly, so that an `AbortSignal.timeout` among them may be collected and never fires.
+ */
+export async function withTimeout<Value>(
+  ms: number,
+  signal: AbortSignal | undefined,
+  work: (limit: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const limit = new AbortController()
+  if (signal?.aborted) limit.abort(signal.reason)
+  const unlink = onAbort(signal, () => limit.abort(signal?.reason))
+  const late = () => limit.abort(new DOMException(`It took longer than ${ms} ms.`, "TimeoutError"))
+  const timer = unreferenced(setTimeout(late, ms))
+  try {
+    return await work(limit.signal)
+  } finally {
+    clearTimeout(timer)
+    unlink()
+  }
+}
+
 export interface AbortListener {
   aborted(): void
 }

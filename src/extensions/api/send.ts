@@ -1,5 +1,6 @@
 import type { GuardedFetch } from "../../contract/env.ts"
 import { type Effect, ToolError } from "../../contract/tool.ts"
+import { withTimeout } from "../../lib/abort.ts"
 import { concatBytes } from "../../lib/bytes.ts"
 import { statusOf } from "../../lib/redirect.ts"
 import type { ApiMethod } from "./method.ts"
@@ -41,7 +42,7 @@ export interface Senders {
 export async function send(request: ApiRequest, { fetch: given, guarded }: Senders): Promise<ApiResponse> {
   try {
     if (given === undefined && guarded?.send) return await sendGuarded(request, guarded.send.bind(guarded))
-    return await sendPlain(request, given ?? fetch)
+    return await withTimeout(request.timeoutMs, request.signal, (limit) => sendPlain(request, given ?? fetch, limit))
   } catch (error) {
     throw failureOf(request, error)
   }
@@ -54,9 +55,8 @@ async function sendGuarded(request: ApiRequest, guarded: NonNullable<GuardedFetc
   return { status, headers: received, bytes, isCut: truncated }
 }
 
-async function sendPlain(request: ApiRequest, fetch: Fetch): Promise<ApiResponse> {
-  const { url, method, body, headers, maxBytes, timeoutMs } = request
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])
+async function sendPlain(request: ApiRequest, fetch: Fetch, signal: AbortSignal): Promise<ApiResponse> {
+  const { url, method, body, headers, maxBytes } = request
   const response = await fetch(url.href, {
     method,
     headers: { ...headers },

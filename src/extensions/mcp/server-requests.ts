@@ -5,7 +5,7 @@ import type { Json, JsonObject, JsonSchema } from "../../contract/json.ts"
 import type { McpServer } from "../../contract/mcp.ts"
 import type { Message } from "../../contract/message.ts"
 import { ToolError } from "../../contract/tool.ts"
-import { orAborted } from "../../lib/abort.ts"
+import { orAborted, withTimeout } from "../../lib/abort.ts"
 import type { Served } from "./connection.ts"
 import { contentParts } from "./content.ts"
 import { visible } from "./definitions.ts"
@@ -54,9 +54,10 @@ export function serverRequests(
       if (elicit) {
         client.setRequestHandler("elicitation/create", async ({ params }) => {
           // A person may never answer: the server must not wait for ever.
-          const limit = AbortSignal.any([signal, AbortSignal.timeout(ELICIT_MS)])
-          const asked = elicit(readElicitation(params), { serverName: name, runId, signal: limit })
-          const answer = (await orAborted(asked, limit)) ?? { action: "cancel" }
+          const given = await withTimeout(ELICIT_MS, signal, (limit) =>
+            orAborted(elicit(readElicitation(params), { serverName: name, runId, signal: limit }), limit),
+          )
+          const answer = given ?? { action: "cancel" }
           if (answer.action !== "accept") return answer
           // Checked against the form by the protocol layer.
           return { action: "accept", content: { ...answer.content } as Record<string, string> }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts"
+import { withTimeout } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 
 /**
@@ -26,23 +27,33 @@ export interface Exchange {
  * Sends one request. One deadline covers headers and body; no redirect is followed, since it would carry the key elsewhere. A request
  * that the caller aborts is no silence of the service.
  */
-export async function exchange(
+export function exchange(
   { fetch, timeoutMs }: Exchange,
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal?: AbortSignal,
-): Promise<{ readonly status: number; readonly text: string }> {
-  const deadline = AbortSignal.timeout(timeoutMs)
-  const either = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
-  const noAnswer = (why: string) => {
-    if (signal?.aborted) return new ServiceFailure("answer", "The answer of the policy service was not waited for.")
-    const isLate = deadline.aborted
-    return new ServiceFailure("silence", isLate ? `The policy service did not answer within ${timeoutMs} ms.` : why)
-  }
+): Promise<Answer> {
+  return withTimeout(timeoutMs, signal, (limit) => {
+    const noAnswer = (why: string) => {
+      if (signal?.aborted) return new ServiceFailure("answer", "The answer of the policy service was not waited for.")
+      const isLate = limit.aborted
+      return new ServiceFailure("silence", isLate ? `The policy service did not answer within ${timeoutMs} ms.` : why)
+    }
+    const init = { method: "POST", headers, body, redirect: "manual", signal: limit } as const
+    return answerOf(() => fetch(url, init), noAnswer)
+  })
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+async function answerOf(ask: () => Promise<Response>, noAnswer: (why: string) => ServiceFailure): Promise<Answer> {
   let response: Response
   try {
-    response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: either })
+    response = await ask()
   } catch {
     throw noAnswer("The policy service cannot be reached.")
   }

@@ -2,6 +2,7 @@ import { once } from "node:events"
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http"
 import { connect } from "node:net"
 import { afterEach, expect, test } from "vitest"
+import { collectGarbage } from "../../../../test/support/collect-garbage.ts"
 import { type FetchHandler, type Served, serve } from "./serve.ts"
 
 let server: Served
@@ -118,6 +119,31 @@ test("serve aborts the signal when the client disconnects before the response", 
   await aborted.promise
   expect(await (await fetch(`${server.url}/alive`)).text()).toBe("alive")
 })
+
+test.each([
+  ["before the response", () => new Promise<Response>(() => {})],
+  ["in the middle of the response", () => new Response(new ReadableStream({ start: (body) => body.enqueue(byte) }))],
+])("serve aborts a signal that nothing else refers to, after a garbage collection %s", async (_, answer) => {
+  const arrived = withResolvers<void>()
+  const seen: string[] = []
+  server = await serve((request) => {
+    if (request.url.endsWith("/alive")) return new Response("alive")
+    request.signal.addEventListener("abort", () => seen.push("aborted"))
+    arrived.resolve()
+    return answer()
+  })
+  const request = httpRequest(server.url)
+  request.on("error", () => {})
+  request.end()
+  await arrived.promise
+  await collectGarbage()
+  request.destroy()
+  // The server has seen the disconnect before it answers these.
+  for (let probe = 0; probe < 50 && seen.length === 0; probe++) await fetch(`${server.url}/alive`)
+  expect(seen).toEqual(["aborted"])
+})
+
+const byte = new Uint8Array(1)
 
 test("serve resets the connection if a body fails, after sending the data before it", async () => {
   const taken = withResolvers<void>()

@@ -63,6 +63,8 @@ async function exchange(handler: FetchHandler, incoming: IncomingMessage, outgoi
   })
   const request = toRequest(incoming, outgoing, gone.signal)
   if (request === undefined) return endWith(outgoing, 400)
+  openRequests.add(request)
+  outgoing.once("close", () => openRequests.delete(request))
   let body: Body | undefined
   try {
     const response = await handler(request)
@@ -75,6 +77,12 @@ async function exchange(handler: FetchHandler, incoming: IncomingMessage, outgoi
   else if (incoming.method === "HEAD") discard(body, () => outgoing.end())
   else await send(body, outgoing, gone.signal)
 }
+
+/**
+ * The requests whose exchanges have not ended. A request's signal is aborted only while the request exists, and a handler may keep
+ * nothing but the signal.
+ */
+const openRequests = new Set<Request>()
 
 type Body = ReadableStreamDefaultReader<Uint8Array>
 
