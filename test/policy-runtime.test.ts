@@ -5,10 +5,12 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
+import type { LonghaulError } from "../src/contract/error.ts"
 import type { Json } from "../src/contract/json.ts"
 import type { Policy, PolicyRule } from "../src/contract/policy.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
-import { createRuntime, nodeFetch, nodeFiles } from "../src/hosts/node/index.ts"
+import { createAgentTools, createRuntime, nodeFetch, nodeFiles, nodePolicyHost } from "../src/hosts/node/index.ts"
+import { createRuntime as portableRuntime } from "../src/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { fileTools, webFetchTool } from "../src/tools/index.ts"
@@ -176,13 +178,97 @@ test("an invalid policy is refused by createRuntime, with every problem", () => 
   expect(() => create({ rules: [{ deny: { tol: "Read" } }] } as unknown as Policy)).toThrow(refusal(/unknown key/))
 })
 
-test("a policy whose pattern cannot be compiled fails the run before anything is recorded", async () => {
-  const policy: Policy = { rules: [{ deny: { tool: "Read", args: { "/path": "(" } } }] }
-  const runtime = createRuntime({ workspace: root, store: memoryStore(), model: scriptedModel([]), policy })
-  const { status, error } = await runtime.run({ task: "go" })
-  expect([status, error?.code]).toEqual(["failed", "config_invalid"])
-  expect(error?.message).toContain("rules[0]")
-  expect(await runtime.runs()).toEqual([])
+test.each([
+  ["(", "is not valid in RE2 syntax: missing closing )"],
+  ["a(?=b)", "uses lookahead, which is not supported"],
+  ["(a)\\1", "uses a backreference, which is not supported"],
+  ["(?>a)", "is not valid in RE2 syntax: invalid or unsupported Perl syntax"],
+  ["a*+", "is not valid in RE2 syntax: invalid nested repetition operator"],
+  ["[b-a]", "is not valid in RE2 syntax: invalid character class range"],
+  ["\\Qa", "has a \\Q without a matching \\E"],
+  ["a".repeat(1001), "is longer than 1000 characters"],
+])("the pattern %s in a rule is refused by createRuntime, with its place", (pattern, reason) => {
+  const refusal = (place: string) =>
+    expect.objectContaining({
+      code: "config_invalid",
+      message: expect.stringContaining(`the policy: ${place} ${reason}`),
+    })
+  const byArgument: PolicyRule[] = [{ deny: { tool: "Read", args: { "/path": pattern } } }]
+  expect(() => portableRuntime({ policy: { rules: byArgument } })).toThrow(refusal('rules[0].deny.args["/path"]'))
+  const output = [{ block: { tool: "*", pattern } }]
+  expect(() => portableRuntime({ policy: { output } })).toThrow(refusal("output[0].block.pattern"))
+})
+
+test("a pattern that only the engine can reject fails the run before anything is recorded", async () => {
+  for (const pattern of ["\\p{Klingon}", "\\w{0,900}!"]) {
+    const policy: Policy = { rules: [{ deny: { tool: "Read", args: { "/path": pattern } } }] }
+    const runtime = createRuntime({ workspace: root, store: memoryStore(), model: scriptedModel([]), policy })
+    const { status, error } = await runtime.run({ task: "go" })
+    expect([status, error?.code]).toEqual(["failed", "config_invalid"])
+    expect(error?.message).toContain("rules[0]")
+    expect(await runtime.runs()).toEqual([])
+  }
+})
+
+test.each([
+  ["missing.yaml", undefined, "Policy file not found"],
+  ["folder.yaml", "/", "is not a file"],
+  ["policy.txt", "version: 1", "is not a policy file"],
+  ["bytes.yaml", Buffer.from([0xff]), "Could not read the policy file"],
+  ["broken.json", '{ "version": 1', "broken.json"],
+  ["misspelt.json", '{ "rules": [{ "deny": { "tool": "Raed" } }] }', "rules[0].deny.tool names an unknown tool"],
+  ["broken.yaml", "rules: [", "broken.yaml"],
+  ["misspelt.yaml", "rules: [{ deny: { tool: Raed } }]", "rules[0].deny.tool names an unknown tool"],
+  ["pattern.yaml", "output: [{ block: { tool: '*', pattern: '(' } }]", "output[0].block.pattern is not valid"],
+  ["missing.js", undefined, "Policy file not found"],
+])("createRuntime refuses policy.file %s at once, in the words that a run would use", async (name, content, reason) => {
+  const file = join(root, name)
+  if (content === "/") mkdirSync(file)
+  else if (content !== undefined) writeFileSync(file, content)
+  const create = () => createRuntime({ store: memoryStore(), model: scriptedModel([]), policy: { file } })
+  const message = expect.stringContaining(reason)
+  expect(create).toThrow(expect.objectContaining({ code: "config_invalid", message, fix: expect.stringMatching(/./) }))
+  const late = await nodePolicyHost.readFile?.(file).catch((error: unknown) => error)
+  expect(create).toThrow(expect.objectContaining({ message: (late as LonghaulError).message }))
+})
+
+test("a policy file is read once: all runs of a runtime have its rules or fail with the same error", async () => {
+  const file = join(root, "late.policy.yaml")
+  const base = join(root, "longhaul.policy.base.yaml")
+  writeFileSync(base, "rules: [{ deny: { tool: Raed } }]")
+  writeFileSync(file, "extends: ./longhaul.policy.base.yaml")
+  const runtime = createRuntime({ store: memoryStore(), model: scriptedModel(["end", "end"]), policy: { file } })
+  const own = { policy: { rules: [{ deny: { tool: "Bash" } }] } }
+  const first = await runtime.run({ task: "go", ...own })
+  expect(first).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+  writeFileSync(base, "rules: []")
+  for (const more of [{}, own]) {
+    const later = await runtime.run({ task: "go", ...more })
+    expect(later.error).toEqual(first.error)
+  }
+  const other = createRuntime({ store: memoryStore(), model: scriptedModel(["end"]), policy: { file } })
+  expect(await other.run({ task: "go" })).toMatchObject({ status: "done" })
+})
+
+test("createAgentTools refuses a policy file that is missing, and any factory one that is no path", () => {
+  const refusal = (message: RegExp) =>
+    expect.objectContaining({ code: "config_invalid", message: expect.stringMatching(message) })
+  const tools = (policy: Policy) => createAgentTools({ root, policy })
+  expect(() => tools({ file: join(root, "missing.yaml") })).toThrow(refusal(/Policy file not found/))
+  // Safe: the mistake is to ignore the types.
+  const wrong = { file: 5 } as unknown as Policy
+  for (const create of [
+    () => tools(wrong),
+    () => createRuntime({ policy: wrong }),
+    () => portableRuntime({ policy: wrong }),
+  ])
+    expect(create).toThrow(refusal(/policy.file is a number, not a text/))
+})
+
+test("policy.file is refused at once where there is no file system", () => {
+  expect(() => portableRuntime({ policy: { file: "longhaul.policy.yaml" } })).toThrow(
+    expect.objectContaining({ code: "config_invalid", message: "policy.file needs a file system." }),
+  )
 })
 
 test("a tool that changes a file does not quote it in an error if the file may not be read", async () => {

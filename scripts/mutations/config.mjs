@@ -1,8 +1,9 @@
-// Promises about config and policy files: what a file that nobody named may set, and when a named one is trusted.
+// Promises about config and policy files: what a file that nobody named may set, when a named one is trusted, and when it is checked.
 import { mutation } from "./mutation.mjs"
 
 const config = "src/cli/config"
 const found = (name) => ["test/found-files.test.ts", name]
+const checked = (name) => ["test/policy-runtime.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -48,5 +49,48 @@ export const mutations = [
       ],
     ],
     found("a policy file that is refused because a file that it extends is missing"),
+  ),
+  mutation(
+    "config: only the first run finds a pattern that is no regular expression",
+    [["src/policy/rules/problems.ts", "      checkPatternSyntax(value)\n", ""]],
+    checked("in a rule is refused by createRuntime, with its place"),
+    checked("createRuntime refuses policy.file pattern.yaml at once"),
+  ),
+  mutation(
+    "config: only the first run finds that the policy file is missing or invalid",
+    [["src/hosts/node/index.ts", "checkPolicyFile(config.policy.file)", "{}"]],
+    checked("createRuntime refuses policy.file missing.yaml at once"),
+    checked("createRuntime refuses policy.file misspelt.json at once"),
+    checked("createRuntime refuses policy.file misspelt.yaml at once"),
+  ),
+  mutation(
+    "config: only the first run finds that there is no file system for the policy file",
+    [
+      [
+        "src/policy/policies.ts",
+        "if (host.readFile === undefined) {",
+        "if (host.readFile === undefined) return async () => own\n  if (file === undefined) {",
+      ],
+      ["src/policy/policies.ts", "const readFile = host.readFile.bind(host)", "const readFile = host.readFile"],
+    ],
+    checked("policy.file is refused at once where there is no file system"),
+  ),
+  mutation(
+    "config: runs with a policy of their own read the policy file again",
+    [["src/policy/policies.ts", "read ??= readFile(file)", "read = readFile(file)"]],
+    checked("a policy file is read once"),
+  ),
+  mutation(
+    "config: a valid pattern is refused before the engine sees it",
+    [
+      ["src/lib/text/re2-syntax.ts", "[CLMNPSZ]/y", "[LN]/y"],
+      [
+        "src/lib/text/re2-syntax.ts",
+        "if (end === PARENTHESIS) return false",
+        "if (end === PARENTHESIS) this.#isRepeatable = false",
+      ],
+    ],
+    ["src/lib/text/re2-syntax.test.ts", "is accepted, as by the engine"],
+    ["src/lib/text/re2-syntax.test.ts", "an arbitrary pattern is refused exactly if the engine refuses its syntax"],
   ),
 ]

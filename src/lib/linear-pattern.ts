@@ -1,4 +1,5 @@
 import type { RE2JS } from "re2js"
+import { re2SyntaxError } from "./text/re2-syntax.ts"
 
 /** A regular expression in RE2 syntax with time linear in the text, for any pattern. */
 export interface LinearPattern {
@@ -25,6 +26,17 @@ export class PatternError extends Error {
 }
 
 /**
+ * Throws PatternError at once, for a pattern in RE2 syntax. Patterns that pass can still be too large when their repetitions are
+ * expanded, or name an unknown Unicode class: compiling finds that.
+ */
+export function checkPatternSyntax(source: string): void {
+  checkLength(source)
+  const problem = re2SyntaxError(source)
+  if (problem !== undefined) throw new PatternError(explain(problem))
+  if (source.includes("\\Q") && re2SyntaxError(`(?:${source})`) !== undefined) throw new PatternError(openQuotation)
+}
+
+/**
  * Throws PatternError. JavaScript's own engine backtracks, and a pattern from a model could block the event loop for
  * hours. The engine is loaded with the first pattern.
  */
@@ -32,7 +44,7 @@ export async function compileLinearPattern(
   given: string,
   { ignoreCase = false, multiline = false, syntax = "RE2" }: LinearPatternOptions = {},
 ): Promise<LinearPattern> {
-  if (given.length > maxSourceLength) throw new PatternError(`is longer than ${maxSourceLength} characters`)
+  checkLength(given)
   const engine = await import("re2js")
   const source = syntax === "RE2" ? given : engine.RE2JS.translateRegExp(given)
   const flags = (ignoreCase ? engine.RE2JS.CASE_INSENSITIVE : 0) | (multiline ? engine.RE2JS.MULTILINE : 0)
@@ -75,12 +87,18 @@ const maxSourceLength = 1000
 const maxProgramSize = 1000
 const anyCharacter = "(?s:.)"
 
+function checkLength(source: string): void {
+  if (source.length > maxSourceLength) throw new PatternError(`is longer than ${maxSourceLength} characters`)
+}
+
+const openQuotation = "has a \\Q without a matching \\E"
+
 /** An open quotation swallows the text after it, so such a pattern cannot be embedded in another. */
 function compileQuoted(compile: () => unknown): void {
   try {
     compile()
   } catch (error) {
-    throw error instanceof PatternError ? new PatternError("has a \\Q without a matching \\E") : error
+    throw error instanceof PatternError ? new PatternError(openQuotation) : error
   }
 }
 

@@ -36,10 +36,13 @@ export function policies(
   for (const { document, source } of writtenRules(base)) {
     checkShape(document, source, { tools, hasHomeFolder: host.homeFolder !== undefined })
   }
+  const sources = sourcesOf(base, host)
+  const activeWith = async (own: readonly RunPolicy[]) =>
+    activate([base, ...own], [...(await sources()), ...own.flatMap(writtenRules)], host, tools)
   let common: Promise<ActivePolicy> | undefined
   return (own) => {
-    if (own.length > 0) return activate([base, ...own], host, tools)
-    common ??= activate([base], host, tools)
+    if (own.length > 0) return activeWith(own)
+    common ??= activeWith([])
     return common
   }
 }
@@ -57,10 +60,14 @@ export function recordedPolicy(policy: RunPolicy | undefined): { readonly policy
   return { policy: stored }
 }
 
-async function activate(all: readonly Policy[], host: PolicyHost, tools: readonly string[]): Promise<ActivePolicy> {
+async function activate(
+  all: readonly Policy[],
+  sources: readonly PolicySource[],
+  host: PolicyHost,
+  tools: readonly string[],
+): Promise<ActivePolicy> {
   const settings: Policy = Object.assign({}, ...all)
   const { mode = "ask", ask, onAsk, askTimeoutMs = 60_000 } = settings
-  const sources = (await Promise.all(all.map((policy) => sourcesOf(policy, host)))).flat()
   // A file that was only found must not name a service: it would receive the calls.
   const trusted = sources.flatMap(({ document, restrictsOnly }) => (restrictsOnly ? [] : [document]))
   const services = [...trusted, ...all].flatMap((given) => given.services ?? [])
@@ -95,15 +102,22 @@ export function writtenRules(policy: Policy): readonly PolicySource[] {
   return [...documents, ...(Object.keys(document).length > 0 ? [{ document, source: "the policy" }] : [])]
 }
 
-/** The rules of a policy and of its file. */
-async function sourcesOf(policy: Policy, host: PolicyHost): Promise<readonly PolicySource[]> {
+/** The rules of a policy and of its file, which is read once: all runs have the same rules, or fail with the same error. */
+function sourcesOf(policy: Policy, host: PolicyHost): () => Promise<readonly PolicySource[]> {
   const { file } = policy
   const own = writtenRules(policy)
-  if (file === undefined) return own
-  if (host.readFile) return [...(await host.readFile(file)), ...own]
-  throw new LonghaulError("config_invalid", "policy.file needs a file system.", {
-    fix: 'Use createRuntime of "longhaul/node", or pass the rules as a value.',
-  })
+  if (file === undefined) return async () => own
+  if (host.readFile === undefined) {
+    throw new LonghaulError("config_invalid", "policy.file needs a file system.", {
+      fix: 'Use createRuntime of "longhaul/node", or pass the rules as a value.',
+    })
+  }
+  const readFile = host.readFile.bind(host)
+  let read: Promise<readonly PolicySource[]> | undefined
+  return async () => {
+    read ??= readFile(file)
+    return [...(await read), ...own]
+  }
 }
 
 async function readyService(service: PolicyServiceOptions | PolicyService): Promise<PolicyService> {
@@ -119,6 +133,11 @@ function checkPolicy(policy: Policy, known: readonly string[]): void {
   if (mode !== undefined) oneOf("policy.mode", mode, ["auto", "ask", "deny"])
   if (ask !== undefined) oneOf("policy.ask", ask, ["wait", "pause"])
   if (askTimeoutMs !== undefined) wholeNumber("policy.askTimeoutMs", askTimeoutMs)
+  if (policy.file !== undefined && typeof policy.file !== "string") {
+    throw new LonghaulError("config_invalid", `policy.file is ${kindOf(policy.file)}, not a text.`, {
+      fix: "Pass the path of a policy file.",
+    })
+  }
   checkList("policy.preApproved", preApproved)
   checkList("policy.documents", policy.documents)
   if (onAsk !== undefined && typeof onAsk !== "function") {

@@ -32,6 +32,7 @@ import {
 } from "../../tools/index.ts"
 import { nodeFiles } from "./files/files.ts"
 import { nodePolicyHost } from "./policy/host.ts"
+import { checkPolicyFile } from "./policy/read-policy.ts"
 import { resolvePath } from "./policy/resolve-path.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
 import { nodeShell } from "./shell/shell.ts"
@@ -135,6 +136,7 @@ function guarded(
   keep: KeepWhole | undefined,
 ): Dispatch {
   const names = dispatcher.listTools().map(({ name }) => name)
+  if (typeof policy?.file === "string") checkPolicyFile(policy.file)
   const policyOf = policies(policy, nodePolicyHost, names)
   const place = { workspace: root, backend: "tools", sandboxed: sandbox === "required" }
   const riskOf = (name: string) => dispatcher.tool(name)?.risk ?? "high"

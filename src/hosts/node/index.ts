@@ -24,6 +24,7 @@ import { nodeTransport } from "./http/http-transport.ts"
 import { defaultModelName, namedModel, noModelFix } from "./model-names.ts"
 import { isDead, processOwner } from "./owner.ts"
 import { nodePolicyHost } from "./policy/host.ts"
+import { checkPolicyFile } from "./policy/read-policy.ts"
 import { nodeSearch } from "./search/ripgrep.ts"
 import { nodeShell } from "./shell/shell.ts"
 import { artifactsBeside, artifactsIn } from "./store/artifacts.ts"
@@ -50,6 +51,7 @@ function assembled(given: NodeRuntimeConfig, permits?: Permits): Runtime {
   checkShape<NodeRuntimeConfig>("createRuntime", given, { ...configShape, ...ownShape })
   const { toolArtifactDir, sandbox = "off", ...config } = given
   oneOf("sandbox", sandbox, ["off", "auto", "required"])
+  if (typeof config.policy?.file === "string") checkPolicyFile(config.policy.file)
   const workspace = resolve(config.workspace ?? ".")
   if (config.store === undefined) refuseBucketName(process.env.LONGHAUL_STORE)
   const store = config.store ?? fsStore(defaultStoreRoot())

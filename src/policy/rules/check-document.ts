@@ -32,7 +32,10 @@ export async function checkDocument(
   return value as PolicyDocument
 }
 
-/** The same at once, and for everything but regular expressions, whose engine is loaded on demand. */
+/**
+ * The same at once. Of regular expressions only the syntax is checked: their engine is loaded on demand, and finds those that are
+ * too large and unknown Unicode classes.
+ */
 export function checkShape(value: unknown, source: string, options: CheckOptions = {}): void {
   const { found } = shapeProblems(value, options)
   if (found.length > 0) throw invalidDocument(source, found)

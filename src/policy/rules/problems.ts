@@ -1,6 +1,6 @@
 import { closest } from "../../lib/closest.ts"
 import { kindOf } from "../../lib/known-keys.ts"
-import { PatternError } from "../../lib/linear-pattern.ts"
+import { checkPatternSyntax, PatternError } from "../../lib/linear-pattern.ts"
 
 /** Collects the problems of a document, each with its place. */
 export class Problems {
@@ -52,21 +52,27 @@ export class Problems {
     })
   }
 
-  /** A regular expression: `checkPatterns` compiles it as it will be used. */
+  /** A regular expression. Its syntax is checked at once; `checkPatterns` compiles it as it will be used. */
   pattern(place: string, value: unknown, compile: (pattern: string) => Promise<unknown>): void {
-    if (this.checkText(place, value)) this.#patterns.push({ place, compile: () => compile(value) })
+    if (!this.checkText(place, value)) return
+    try {
+      checkPatternSyntax(value)
+      this.#patterns.push({ place, compile: () => compile(value) })
+    } catch (error) {
+      this.#addPattern(place, error)
+    }
   }
 
   /** Loads the engine, if there is a pattern. One with lookahead or backreferences is rejected: it could take exponential time. */
   async checkPatterns(): Promise<void> {
     for (const { place, compile } of this.#patterns) {
-      try {
-        await compile()
-      } catch (error) {
-        if (!(error instanceof PatternError)) throw error
-        this.add(place, error.message, "Write a regular expression in RE2 syntax.")
-      }
+      await compile().catch((error: unknown) => this.#addPattern(place, error))
     }
+  }
+
+  #addPattern(place: string, error: unknown): void {
+    if (!(error instanceof PatternError)) throw error
+    this.add(place, error.message, "Write a regular expression in RE2 syntax.")
   }
 
   items(place: string, value: unknown): readonly (readonly [place: string, item: unknown])[] {

@@ -1,7 +1,10 @@
+import { existsSync, readFileSync, type Stats, statSync } from "node:fs"
 import { readFile, stat } from "node:fs/promises"
-import { extname } from "node:path"
+import { createRequire } from "node:module"
+import { extname, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { LonghaulError } from "../../../contract/error.ts"
+import { checkShape } from "../../../policy/rules/check-document.ts"
 import { parseJsonWithComments } from "../json-with-comments.ts"
 
 /** The content of a policy file, before it is checked. */
@@ -13,19 +16,57 @@ export interface PolicyText {
 
 /** Reads YAML or JSON; executes a `.js` file only if `mayExecute`. Rejects with `config_invalid`. */
 export async function readPolicy(path: string, mayExecute: boolean): Promise<PolicyText> {
-  const kind = extname(path).toLowerCase()
-  if (programs.has(kind)) {
-    if (mayExecute) return { value: await importDefault(path), text: undefined }
-    throw invalid(
-      `${path} is a program and was not executed.`,
-      "Name it explicitly if you trust it, or write YAML or JSON.",
-    )
-  }
-  if (kind !== ".json" && kind !== ".yaml" && kind !== ".yml") {
-    throw invalid(`${path} is not a policy file.`, "Use a file that ends with .yaml, .json or .js.")
+  const format = formatOf(path)
+  if (format === "program") {
+    if (!mayExecute) {
+      throw invalid(
+        `${path} is a program and was not executed.`,
+        "Name it explicitly if you trust it, or write YAML or JSON.",
+      )
+    }
+    checkExists(path)
+    return { value: await importDefault(path), text: undefined }
   }
   const text = await readText(path)
-  return { value: kind === ".json" ? parseJson(path, text) : await parseYaml(path, text), text }
+  return { value: format === "json" ? parseJson(path, text) : parseYaml(await import("yaml"), path, text), text }
+}
+
+/**
+ * Throws `config_invalid` at once for a named file that cannot be read or has invalid rules. Only `readPolicy` finds what a program
+ * exports, and only loading the file what the files are that it extends.
+ */
+export function checkPolicyFile(file: string): void {
+  const path = resolve(file)
+  const format = formatOf(path)
+  if (format === "program") {
+    checkExists(path)
+    return
+  }
+  const text = readTextNow(path)
+  const yaml = format === "yaml" ? requireYaml() : undefined
+  if (format === "yaml" && yaml === undefined) return
+  const value = yaml === undefined ? parseJson(path, text) : parseYaml(yaml, path, text)
+  checkShape(value, path, { hasHomeFolder: true, mayExtendFiles: true })
+}
+
+/** The parser, without waiting for it; undefined where the package was bundled without it. */
+function requireYaml(): Yaml | undefined {
+  try {
+    // Safe: the types of this very package.
+    return createRequire(import.meta.url)("yaml") as Yaml
+  } catch {
+    return undefined
+  }
+}
+
+type Yaml = Pick<typeof import("yaml"), "parseAllDocuments">
+
+function formatOf(path: string): "program" | "json" | "yaml" {
+  const kind = extname(path).toLowerCase()
+  if (programs.has(kind)) return "program"
+  if (kind === ".json") return "json"
+  if (kind === ".yaml" || kind === ".yml") return "yaml"
+  throw invalid(`${path} is not a policy file.`, "Use a file that ends with .yaml, .json or .js.")
 }
 
 const programs: ReadonlySet<string> = new Set([".js", ".mjs", ".cjs"])
@@ -37,17 +78,46 @@ export function invalid(message: string, fix: string): LonghaulError {
 
 async function readText(path: string): Promise<string> {
   try {
-    const info = await stat(path)
-    if (!info.isFile()) throw invalid(`${path} is not a file.`, "Name a policy file.")
-    if (info.size > maxBytes) throw invalid(`${path} is larger than 1 MB.`, "Split it, or remove what is not policy.")
-    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path))
+    checkSize(path, await stat(path))
+    return decoded(await readFile(path))
   } catch (error) {
-    if (LonghaulError.is(error)) throw error
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT"
-    throw isMissing
-      ? invalid(`Policy file not found: ${path}.`, "Check the path.")
-      : invalid(`Could not read the policy file ${path}.`, "Check that it is readable and in UTF-8.")
+    throw unreadable(path, error)
   }
+}
+
+function readTextNow(path: string): string {
+  try {
+    checkSize(path, statSync(path))
+    return decoded(readFileSync(path))
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+/** For a program: to import a missing one fails with a message about modules. */
+function checkExists(path: string): void {
+  if (!existsSync(path)) throw missing(path)
+}
+
+function checkSize(path: string, info: Stats): void {
+  if (!info.isFile()) throw invalid(`${path} is not a file.`, "Name a policy file.")
+  if (info.size > maxBytes) throw invalid(`${path} is larger than 1 MB.`, "Split it, or remove what is not policy.")
+}
+
+function decoded(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+}
+
+function unreadable(path: string, error: unknown): LonghaulError {
+  if (LonghaulError.is(error)) return error
+  const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT"
+  return isMissing
+    ? missing(path)
+    : invalid(`Could not read the policy file ${path}.`, "Check that it is readable and in UTF-8.")
+}
+
+function missing(path: string): LonghaulError {
+  return invalid(`Policy file not found: ${path}.`, "Check the path.")
 }
 
 function parseJson(path: string, text: string): unknown {
@@ -59,8 +129,7 @@ function parseJson(path: string, text: string): unknown {
 }
 
 /** One document without custom tags. A key that is given twice is an error, and aliases cannot expand without bound. */
-async function parseYaml(path: string, text: string): Promise<unknown> {
-  const { parseAllDocuments } = await import("yaml")
+function parseYaml({ parseAllDocuments }: Yaml, path: string, text: string): unknown {
   const documents = parseAllDocuments(text, { uniqueKeys: true, schema: "core", prettyErrors: true })
   const [document, second] = Array.from(documents)
   if (document === undefined) throw invalid(`${path} is empty.`, "Write a policy, for example: version: 1.")
