@@ -78,9 +78,10 @@ export class ClaudeToolCalls {
   async failed(input: ClaudeHookInput): Promise<ClaudeHookOutput> {
     const { id, sessionId, toolName, server } = askedIn(input)
     this.#mark(id, "failed")
-    const error = typeof input.error === "string" ? input.error : "The tool failed."
-    const facts = { sessionId, toolName: policyToolName(toolName, server?.name), toolUseId: id, error }
-    await this.#policy.send?.({ event: "PostToolUseFailure", ...facts }).catch(() => undefined)
+    const facts = { sessionId, toolName: policyToolName(toolName, server?.name), toolUseId: id }
+    await this.#policy
+      .send?.({ event: "PostToolUseFailure", ...facts, ...failureIn(input.error) })
+      .catch(() => undefined)
     return {}
   }
 
@@ -159,6 +160,13 @@ function askedIn(input: ClaudeHookInput): Asked {
     agent: input.agent_id === undefined ? undefined : (input.agent_type ?? input.agent_id),
     cwd: input.cwd,
   }
+}
+
+/** The SDK joins the exit code of a command and what it wrote, to stdout and stderr alike, in one text. */
+function failureIn(error: unknown): { readonly error: string; readonly output?: string } {
+  if (typeof error !== "string") return { error: "The tool failed." }
+  const [, code, output] = /^(Exit code \d+)\n(.*)$/s.exec(error) ?? []
+  return code === undefined || output === undefined ? { error } : { error: code, output }
 }
 
 function useOf({ id, toolName, server, sessionId, cwd }: Asked, input: unknown): ToolUse {

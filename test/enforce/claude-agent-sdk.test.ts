@@ -180,7 +180,7 @@ describe("@anthropic-ai/claude-agent-sdk", () => {
       expect(events.map(({ event }) => event)).toEqual(names)
       expect(new Set(events.map(({ sessionId }) => sessionId)).size).toBe(1)
       expect(events[1]?.prompt).toBe("Go")
-      expect(events[2]).toMatchObject({ toolName: "Bash", error: expect.stringContaining("fine") })
+      expect(events[2]).toMatchObject({ toolName: "Bash", error: "Exit code 3", output: "fine" })
     }
   })
 })
