@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process"
 import { expect, test } from "vitest"
-import type { JsonObject } from "../src/contract/json.ts"
+import type { Json, JsonObject } from "../src/contract/json.ts"
 import type { PolicyRule } from "../src/contract/policy.ts"
 import { compileRules } from "../src/policy/rules/compile-rules.ts"
 import {
   PolicyClient,
+  type PolicyClientOptions,
   runTool,
   sendPolicyPreflight,
   shouldEnforceTool,
@@ -15,13 +17,18 @@ import { policyCall, verdictOf } from "./support/policy-scene.ts"
 const options = { baseUrl: "https://policy.example", apiKey: "key-of-the-agent" }
 
 /** A client whose service answers every request with the same text, and the bodies that it received. */
-function answering(text: string, status = 200) {
+function answering(
+  text: string | null,
+  status = 200,
+  baseUrl = options.baseUrl,
+  more: Partial<PolicyClientOptions> = {},
+) {
   const bodies: JsonObject[] = []
   const fetch = async (_: unknown, init?: RequestInit) => {
     bodies.push(JSON.parse(String(init?.body)))
     return new Response(text, { status })
   }
-  return { client: new PolicyClient({ ...options, fetch }), bodies }
+  return { client: new PolicyClient({ ...options, baseUrl, fetch, ...more }), bodies }
 }
 
 test("HOOK-05 a failed tool is reported with its output, bounded", async () => {
@@ -44,6 +51,56 @@ test("HOOK-05 a failed tool is reported with its output, bounded", async () => {
   expect(String(event?.stdout).length).toBeLessThan(66_000)
 })
 
+const failing = (client: PolicyClient, failure: unknown) =>
+  client.runTool({ sessionId: "s", toolName: "x", toolInput: {}, execute: () => Promise.reject(failure) })
+
+test("HOOK-05 the output of a program that failed is sent as text, also where the exception has bytes", async () => {
+  const { client, bodies } = answering('{"decision":"allow"}')
+  const script = "process.stdout.write('t\u00f6ld'); process.stderr.write('bad'); process.exit(3)"
+  const run = () => execFileSync(process.execPath, ["-e", script], { stdio: "pipe" })
+  await expect(
+    client.runTool({ sessionId: "s", toolName: "x", toolInput: {}, execute: async () => run() }),
+  ).rejects.toHaveProperty("status", 3)
+  const event = bodies.find((body) => body.event === "PostToolUseFailure")
+  expect(event).toMatchObject({ stdout: "t\u00f6ld", stderr: "bad", output: "t\u00f6ld\nbad" })
+})
+
+test("HOOK-05 a failure whose output cannot be written is still reported, and is blocked, not replaced", async () => {
+  const { client, bodies } = answering('{"decision":"allow"}')
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const failure = Object.assign(new Error("exit 3"), { stdout: circular, stderr: "e" })
+  await expect(failing(client, failure)).rejects.toMatchObject({ name: "BlockedError" })
+  const event = bodies.find((body) => body.event === "PostToolUseFailure")
+  expect(event).toMatchObject({ error: "exit 3", stderr: "e" })
+  expect(event).not.toHaveProperty("stdout")
+})
+
+test("HOOK-05 a text is never cut inside a secret", async () => {
+  const secret = "correct-horse-battery-staple"
+  const token = `ghp_${"a1B2".repeat(9)}`
+  const redact = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll(secret, "***"))
+  for (const [value, more] of [
+    [secret, { redact }],
+    [token, {}],
+  ] as const) {
+    for (let cut = 1; cut < value.length; cut++) {
+      const { client, bodies } = answering('{"decision":"allow"}', 200, options.baseUrl, {
+        ...more,
+        maxToolOutputBytes: 100 + cut,
+      })
+      const text = `${"x".repeat(99)} ${value} ${"y".repeat(100)}`
+      await failing(client, Object.assign(new Error(text), { stdout: text, stderr: text, output: text })).catch(
+        () => {},
+      )
+      const sent = bodies.filter(({ event, outcome }) => event ?? outcome)
+      expect(sent).toHaveLength(2)
+      expect(JSON.stringify(sent)).not.toContain(value.slice(0, 4))
+      expect(JSON.stringify(sent)).toContain("[cut: ")
+    }
+  }
+})
+
 test("the transcript of a Stop is sent whole", async () => {
   const { client, bodies } = answering("{}", 202)
   const transcript = `${"x".repeat(200_000)}END`
@@ -52,9 +109,55 @@ test("the transcript of a Stop is sent whole", async () => {
   expect(bodies[0]).not.toHaveProperty("truncated")
 })
 
-test.each(["<html>ok</html>", "", "[]", '"ok"'])("the preflight fails on a 200 with %j", async (text) => {
-  await expect(sendPolicyPreflight(answering(text).client)).rejects.toMatchObject({ code: "policy_unavailable" })
-  await expect(sendPolicyPreflight(answering("{}", 202).client)).resolves.toHaveProperty("sessionId")
+test.each([
+  [200, "<html>ok</html>"],
+  [200, ""],
+  [200, "[]"],
+  [200, '"ok"'],
+  [200, "{}"],
+  [200, '{"ok":true}'],
+  [200, '{"decision":"allow"}'],
+  [201, "{}"],
+  [202, "<html>ok</html>"],
+  [202, "[]"],
+  [204, null],
+  [302, null],
+  [404, '{"error":"Unknown path."}'],
+])("the preflight fails on a %i with %j, and names the address that is no policy service", async (status, text) => {
+  const { client, bodies } = answering(text, status, "https://ann:pw@policy.example/base")
+  const rejected = sendPolicyPreflight(client)
+  await expect(rejected).rejects.toMatchObject({
+    code: "policy_unavailable",
+    retryable: false,
+    fix: expect.stringContaining("https://policy.example/base/api/v1/hooks/events is not a policy service"),
+  })
+  await expect(rejected).rejects.not.toThrow(/ann|pw/)
+  expect(bodies).toHaveLength(1)
+})
+
+test.each(["{}", "", '{"accepted":true}'])("the preflight passes on a 202 with %j", async (text) => {
+  await expect(sendPolicyPreflight(answering(text, 202).client)).resolves.toHaveProperty("sessionId")
+})
+
+test("a preflight that is refused or not answered says what to check, and only silence is worth a retry", async () => {
+  const failing = (fetch: typeof globalThis.fetch) => sendPolicyPreflight(new PolicyClient({ ...options, fetch }))
+  await expect(failing(async () => new Response("{}", { status: 401 }))).rejects.toMatchObject({
+    retryable: false,
+    fix: expect.stringContaining("Check the credentials"),
+  })
+  for (const silence of [() => Promise.reject(new TypeError("no")), async () => new Response("", { status: 503 })])
+    await expect(failing(silence)).rejects.toMatchObject({
+      retryable: true,
+      fix: expect.stringContaining("a policy service runs at https://policy.example/"),
+    })
+})
+
+test("an event that something else than a policy service took is reported as lost", async () => {
+  const lost: string[] = []
+  const fetch = async () => new Response("<html>welcome</html>")
+  const client = new PolicyClient({ ...options, fetch, onLostEvent: (message) => lost.push(message) })
+  await client.send({ event: "Stop", sessionId: "s" })
+  expect(lost).toEqual([expect.stringContaining("The event Stop was lost")])
 })
 
 test.each([

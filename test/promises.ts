@@ -1290,6 +1290,9 @@ export const promises: readonly Promised[] = [
     proof: [
       ["test/policy-service.test.ts", "HOOK-05 what a tool throws"],
       ["test/policy-service.test.ts", "POL-09 HOOK-05"],
+      ["test/policy-service-client.test.ts", "HOOK-05 a failed tool is reported with its output, bounded"],
+      ["test/policy-service-client.test.ts", "HOOK-05 a text is never cut inside a secret"],
+      ["src/enforce/claude-agent-sdk.test.ts", "HOOK-05 a failed call with the error"],
     ],
   },
   {

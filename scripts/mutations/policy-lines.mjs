@@ -205,8 +205,62 @@ export const mutations = [
   ),
   mutation(
     "policy: any answer of a web server passes the preflight",
-    [["src/policy/service/client.ts", "if (strict) jsonObjectIn(answer)", ""]],
+    [["src/policy/service/client.ts", "      checkAccepted(answer)\n", ""]],
     client("the preflight fails on a 200"),
+  ),
+  mutation(
+    "policy: a 200 with any JSON object passes the preflight",
+    [["src/policy/service/messages.ts", "if (status !== 202) throw", "if (status !== 202 && status !== 200) throw"]],
+    client('the preflight fails on a 200 with "{}"'),
+  ),
+  mutation(
+    "policy: a preflight that reached something else is worth a retry, and does not say where",
+    [["src/policy/service/client.ts", "{ ...adviceOn(failure, url), cause: failure }", "{ cause: failure }"]],
+    client("and names the address that is no policy service"),
+    client("a preflight that is refused or not answered says what to check"),
+  ),
+  mutation(
+    "policy: a text for the service is cut before its secrets are masked",
+    [
+      [
+        "src/policy/service/client.ts",
+        "withCapped(redact(body), capped, this.#maxBytes)",
+        "redact(withCapped(body, capped, this.#maxBytes))",
+      ],
+    ],
+    client("HOOK-05 a text is never cut inside a secret"),
+  ),
+  mutation(
+    "policy: a text for the service is cut inside a token",
+    [["src/policy/service/messages.ts", "at < index && index < end", "at > index && index > end"]],
+    client("HOOK-05 a text is never cut inside a secret"),
+  ),
+  mutation(
+    "policy: the texts of a failed tool are sent whole",
+    [["src/policy/service/client.ts", '"prompt", "error", "stdout", "stderr", "output"', '"prompt", "error"']],
+    client("HOOK-05 a failed tool is reported with its output, bounded"),
+  ),
+  mutation(
+    "policy: the output of a failed program is sent as a list of bytes",
+    [["src/policy/service/run-tool.ts", "if (value instanceof Uint8Array) return", "if (false) return"]],
+    client("HOOK-05 the output of a program that failed is sent as text"),
+  ),
+  mutation(
+    "policy: an output that cannot be written replaces the failure of the tool",
+    [
+      [
+        "src/policy/service/run-tool.ts",
+        "await reportFailure(policy, use, error).catch(() => undefined)",
+        "await reportFailure(policy, use, error)",
+      ],
+      ["src/policy/service/run-tool.ts", "  } catch {\n    return undefined\n  }", "  } finally {\n  }"],
+    ],
+    client("HOOK-05 a failure whose output cannot be written is still reported"),
+  ),
+  mutation(
+    "policy: the output of a failed command of Claude is part of its error",
+    [["src/enforce/claude-tool-calls.ts", "{ error: code, output }", "{ error }"]],
+    ["src/enforce/claude-agent-sdk.test.ts", "is reported with its output apart"],
   ),
   mutation(
     "policy: the path of MCP sources may be an address",

@@ -5,9 +5,10 @@ import { newNonce } from "../../lib/id.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { checkKeys } from "../../lib/known-keys.ts"
 import { sha256 } from "../../lib/sha256.ts"
+import { adviceOn } from "./advice.ts"
 import { type TokenSource, tokenSource } from "./credentials.ts"
-import { type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
-import { callVerdict, cappedFields, outputVerdict } from "./messages.ts"
+import { type Answer, type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
+import { callVerdict, checkAccepted, outputVerdict, withCapped } from "./messages.ts"
 import { clientOptionKeys, optionsFromEnvironment, type PolicyClientOptions, type Variables } from "./options.ts"
 import { blocked, messageOf, runTool } from "./run-tool.ts"
 import { shouldEnforceTool } from "./skip.ts"
@@ -66,10 +67,11 @@ export class PolicyClient implements ToolPolicy {
   /** Decides whether an output may be passed on. Never rejects: a failure or an abort blocks. */
   async postTool(use: ToolUse, output: ToolUseOutput, signal?: AbortSignal): Promise<ServiceVerdict> {
     if (!this.#enforces(use)) return { decision: "allow" }
-    const { toolOutput, stdout, stderr, ...facts } = output
-    const texts = cappedFields({ toolOutput, stdout, stderr }, this.#maxBytes)
-    const body = { ...this.#call(use, use.digest ?? digestOf(use)), ...facts, ...texts }
-    return this.#verdict("block", async () => outputVerdict(await this.#post("api/v1/hooks/post-tool", body, signal)))
+    const body = { ...this.#call(use, use.digest ?? digestOf(use)), ...output }
+    const capped = ["toolOutput", "stdout", "stderr"]
+    return this.#verdict("block", async () =>
+      outputVerdict(await this.#post("api/v1/hooks/post-tool", body, signal, capped)),
+    )
   }
 
   /** Runs a tool under the policy: before, the tool, after. Throws `BlockedError` if the call or its output is not allowed. */
@@ -92,21 +94,14 @@ export class PolicyClient implements ToolPolicy {
 
   /** Sends an event; its transcript whole, other texts capped. `strict`: rejects if it was not accepted. */
   async send(event: PolicyEvent, { strict = false }: { readonly strict?: boolean } = {}): Promise<void> {
-    const { prompt, transcript, error, stdout, stderr, output, ...facts } = event
-    const texts = cappedFields({ prompt, error, stdout, stderr, output }, this.#maxBytes)
-    const body = {
-      ...this.#common(event.sessionId),
-      ...facts,
-      ...texts,
-      ...(transcript !== undefined && { transcript }),
-    }
+    const url = this.#urlOf("api/v1/hooks/events")
+    const capped = ["prompt", "error", "stdout", "stderr", "output"]
     try {
-      const answer = await this.#request("api/v1/hooks/events", body)
-      // Any web server may answer with 200.
-      if (strict) jsonObjectIn(answer)
+      const answer = await this.#request(url, { ...this.#common(event.sessionId), ...event }, undefined, capped)
+      checkAccepted(answer)
     } catch (failure) {
       const message = `The event ${event.event} was lost: ${messageOf(failure)}`
-      if (strict) throw new LonghaulError("policy_unavailable", message, { cause: failure })
+      if (strict) throw new LonghaulError("policy_unavailable", message, { ...adviceOn(failure, url), cause: failure })
       this.#options.onLostEvent?.(message)
     }
   }
@@ -141,15 +136,28 @@ export class PolicyClient implements ToolPolicy {
     }
   }
 
-  async #post(path: string, body: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
-    return jsonObjectIn(await this.#request(path, body, signal))
+  async #post(
+    path: string,
+    body: JsonObject,
+    signal?: AbortSignal,
+    capped: readonly string[] = [],
+  ): Promise<JsonObject> {
+    return jsonObjectIn((await this.#request(this.#urlOf(path), body, signal, capped)).text)
   }
 
-  /** A token that is refused is replaced once. Nothing else is sent again. */
-  async #request(path: string, body: JsonObject, signal?: AbortSignal): Promise<string> {
+  #urlOf(path: string): URL {
+    return new URL(path.replace(/^\//, ""), this.#base)
+  }
+
+  /** A token that is refused is replaced once. Nothing else is sent again. Masked before it is cut: half a secret is not recognised. */
+  async #request(
+    url: URL,
+    body: JsonObject,
+    signal: AbortSignal | undefined,
+    capped: readonly string[],
+  ): Promise<Answer> {
     const { redact = (value) => value } = this.#options
-    const text = JSON.stringify(redact(body))
-    const url = new URL(path.replace(/^\//, ""), this.#base)
+    const text = JSON.stringify(withCapped(redact(body), capped, this.#maxBytes))
     for (let attempt = 0; ; attempt++) {
       const token = await this.#tokens.token()
       const headers = {
@@ -158,7 +166,7 @@ export class PolicyClient implements ToolPolicy {
         accept: "application/json",
       }
       const answer = await exchange(this.#via, url, headers, text, signal)
-      if (answer.status >= 200 && answer.status < 300) return answer.text
+      if (answer.status >= 200 && answer.status < 300) return answer
       const mayRenew = answer.status === 401 && attempt === 0 && this.#tokens.renew(token)
       if (mayRenew) continue
       throw new ServiceFailure(
@@ -170,7 +178,10 @@ export class PolicyClient implements ToolPolicy {
   }
 }
 
-/** Sends the events of a synthetic session, to check that the service receives them. Rejects if one is not accepted. */
+/**
+ * Sends the events of a synthetic session, to check that the service receives them. Rejects with `policy_unavailable` if one is not
+ * accepted, or if something else than a policy service answers.
+ */
 export async function sendPolicyPreflight(
   client: PolicyClient,
   { prompt = "Preflight" }: { readonly prompt?: string } = {},

@@ -18,6 +18,11 @@ export class ServiceFailure extends Error {
   }
 }
 
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
 export interface Exchange {
   readonly fetch: typeof fetch
   readonly timeoutMs: number
@@ -43,11 +48,6 @@ export function exchange(
     const init = { method: "POST", headers, body, redirect: "manual", signal: limit } as const
     return answerOf(() => fetch(url, init), noAnswer)
   })
-}
-
-interface Answer {
-  readonly status: number
-  readonly text: string
 }
 
 async function answerOf(ask: () => Promise<Response>, noAnswer: (why: string) => ServiceFailure): Promise<Answer> {

@@ -1,8 +1,10 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { ServiceVerdict } from "../../contract/policy.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { LONGEST_SECRET } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
-import { ServiceFailure } from "./exchange.ts"
+import { findTokens } from "../redact/token-search.ts"
+import { type Answer, jsonObjectIn, ServiceFailure } from "./exchange.ts"
 
 /** A text for the service, cut at a character, with a note of what is missing. */
 interface CappedText {
@@ -14,22 +16,37 @@ interface CappedText {
 function capped(text: string, maxBytes: number): CappedText {
   const bytes = utf8Length(text)
   if (bytes <= maxBytes) return { text }
-  const { text: prefix } = truncateUtf8(text, { maxBytes })
+  const prefix = outsideToken(text, truncateUtf8(text, { maxBytes }).text.length)
   const kept = utf8Length(prefix)
   return { text: `${prefix}\n[cut: ${kept} of ${bytes} bytes]`, cut: { bytes, kept } }
 }
 
-/** The fields of one message whose texts are capped, and the note about those that were cut. */
-export function cappedFields(fields: Readonly<Record<string, string | undefined>>, maxBytes: number): JsonObject {
-  const message: Record<string, Json> = {}
+/** The text up to an index, or up to the token that the index is in: half a token is not recognised by those who mask it later. */
+function outsideToken(text: string, index: number): string {
+  const from = Math.max(0, index - LONGEST_SECRET)
+  const around = findTokens(text, from, Math.min(text.length, index + LONGEST_SECRET))
+  return text.slice(0, around.find(({ at, end }) => at < index && index < end)?.at ?? index)
+}
+
+/** A message in which the texts of some fields are capped, with a note about those that were cut. */
+export function withCapped(message: Json, names: readonly string[], maxBytes: number): Json {
+  if (!isJsonObject(message)) return message
+  const texts: Record<string, Json> = {}
   const truncated: Record<string, Json> = {}
-  for (const [name, text] of Object.entries(fields)) {
-    if (text === undefined) continue
-    const { text: shown, cut } = capped(text, maxBytes)
-    message[name] = shown
+  for (const name of names) {
+    const whole = message[name]
+    if (typeof whole !== "string") continue
+    const { text, cut } = capped(whole, maxBytes)
+    texts[name] = text
     if (cut) truncated[name] = { ...cut }
   }
-  return Object.keys(truncated).length > 0 ? { ...message, truncated } : message
+  return { ...message, ...texts, ...(Object.keys(truncated).length > 0 && { truncated }) }
+}
+
+/** Throws for every answer to an event but 202 with an object or nothing: any web server may answer with 200. */
+export function checkAccepted({ status, text }: Answer): void {
+  if (status !== 202) throw new ServiceFailure("answer", `What answered with status ${status} is no policy service.`)
+  if (text.trim() !== "") jsonObjectIn(text)
 }
 
 /** Throws for every answer that is not exactly a verdict about this call. */

@@ -45,7 +45,7 @@ export async function checkOutput(policy: ToolPolicy, use: ToolUse, output: unkn
 /** Reports a failed tool. Throws `BlockedError` if the exception may not be passed on: frameworks show it to the model. */
 export async function checkFailure(policy: ToolPolicy, use: ToolUse, error: unknown): Promise<void> {
   // Best effort: a lost event must not replace the tool's own exception.
-  await policy.send?.({ event: "PostToolUseFailure", ...failureOf(use, error) }).catch(() => undefined)
+  await reportFailure(policy, use, error).catch(() => undefined)
   const verdict = await verdictOf("block", () =>
     policy.postTool(use, { outcome: "error", toolOutput: errorText(error) }),
   )
@@ -75,26 +75,39 @@ export function blocked({ toolName }: Pick<ToolUse, "toolName">, verdict: Servic
   return new BlockedError(`${what}: ${reason}`, { data: { toolName, decision: verdict.decision, reason } })
 }
 
-function failureOf({ sessionId, toolName, toolUseId }: ToolUse, error: unknown) {
-  return { sessionId, toolName, ...(toolUseId !== undefined && { toolUseId }), ...failureTexts(error) }
+async function reportFailure(
+  policy: ToolPolicy,
+  { sessionId, toolName, toolUseId }: ToolUse,
+  error: unknown,
+): Promise<void> {
+  const facts = { sessionId, toolName, ...(toolUseId !== undefined && { toolUseId }) }
+  await policy.send?.({ event: "PostToolUseFailure", ...facts, ...failureTexts(error) })
 }
 
-/** What a failed tool told: programs that fail leave their output in the exception. */
+/** What a failed tool told: programs that fail leave their output in the exception. The client bounds the texts. */
 function failureTexts(error: unknown): Pick<PolicyEvent, "error" | "stdout" | "stderr" | "output"> {
-  // Safe: any object; each member is checked.
-  const { stdout, stderr, output } = (typeof error === "object" && error !== null ? error : {}) as PolicyEventTexts
-  return {
-    error: messageOf(error),
-    ...(stdout !== undefined && { stdout: outputText(stdout) }),
-    ...(stderr !== undefined && { stderr: outputText(stderr) }),
-    ...(output !== undefined && { output: outputText(output) }),
+  const texts = (["stdout", "stderr", "output"] as const).flatMap((name) => {
+    const text = memberText(error, name)
+    return text === undefined ? [] : [[name, text] as const]
+  })
+  return { error: messageOf(error), ...Object.fromEntries(texts) }
+}
+
+/** Undefined if there is none, or none that can be written: the rest of the failure is reported all the same. */
+function memberText(error: unknown, name: string): string | undefined {
+  try {
+    const value: unknown = typeof error === "object" && error !== null ? Reflect.get(error, name) : undefined
+    return value === undefined ? undefined : streamText(value)
+  } catch {
+    return undefined
   }
 }
 
-interface PolicyEventTexts {
-  readonly stdout?: unknown
-  readonly stderr?: unknown
-  readonly output?: unknown
+/** The output of a program may be bytes, or a list of its streams in which the first is null. */
+function streamText(value: unknown): string {
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value)
+  if (!Array.isArray(value) || !value.some((part) => part instanceof Uint8Array)) return outputText(value)
+  return value.flatMap((part) => (part === null ? [] : [streamText(part)])).join("\n")
 }
 
 /** Rewritten arguments have another digest than the one that the caller passed. */

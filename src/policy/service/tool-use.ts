@@ -28,7 +28,7 @@ export interface ToolUseOutput {
   readonly durationMs?: number
 }
 
-/** An event of a session. Lost without an error unless `strict`. */
+/** An event of a session. Lost without an error unless `strict`. `PolicyClient` bounds all texts but the transcript. */
 export interface PolicyEvent {
   readonly event: "SessionStart" | "UserPromptSubmit" | "Stop" | "SessionPaused" | "PostToolUseFailure"
   readonly sessionId: string
@@ -41,6 +41,7 @@ export interface PolicyEvent {
   readonly error?: string
   readonly stdout?: string
   readonly stderr?: string
+  /** What a failed tool wrote, where its streams are not known apart. */
   readonly output?: string
 }
 
