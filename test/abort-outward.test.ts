@@ -4,230 +4,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, onTestFinished, test } from "vitest"
-import type { JsonObject } from "../src/contract/json.ts"
-import type { Model } from "../src/contract/provider.ts"
-import { api } from "../src/extensions/api/index.ts"
-import { knowledge } from "../src/extensions/knowledge/index.ts"
-import { mcp } from "../src/extensions/mcp/index.ts"
-import { skills } from "../src/extensions/skills/index.ts"
-import {
-  anthropic,
-  createRuntime,
-  fromAiSdk,
-  google,
-  type NodeRuntimeConfig,
-  nodeFetch,
-  openai,
-} from "../src/hosts/node/index.ts"
-import { PolicyClient, serviceOf } from "../src/policy/service/index.ts"
+import { createRuntime } from "../src/hosts/node/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
-import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
-import { bashTool, brave, duckDuckGo, searxng, tavily, webFetchTool, webSearchTool } from "../src/tools/index.ts"
+import { programs } from "./aborts/programs.ts"
+import { asking, calls, NEVER_MS, type Outward, requests } from "./aborts/requests.ts"
 import { toolSources } from "./support/all-tools.ts"
-import { type Answering, type HangingServer, hangingServer } from "./support/hanging-server.ts"
+import { type Answering, hangingServer } from "./support/hanging-server.ts"
 import { until } from "./support/watchdog.ts"
-
-/** A call of a run to the outside, to a server that never answers it. */
-interface Outward {
-  /** The tool that makes it, the provider, or the search engine. */
-  readonly tool?: string
-  readonly provider?: string
-  readonly engine?: string
-  /** Requests that are answered before. */
-  readonly answers?: Answering
-  config(server: HangingServer): NodeRuntimeConfig
-}
-
-const calls = (name: string, args: JsonObject = {}): ScriptedStep => ({ parts: [{ toolCall: { name, args } }] })
-const asking = (...steps: readonly ScriptedStep[]) => scriptedModel([...steps, "never asked"])
-const web = (server: HangingServer) => ({ fetch: nodeFetch({ allow: [server.host] }) })
-
-/** The time limits of requests are far away: only the abort can end one. */
-const NEVER_MS = 2_000_000
-
-const models = {
-  anthropic: (baseUrl) => anthropic({ model: "claude-sonnet-4-6", apiKey: "key", baseUrl }),
-  "openai responses": (baseUrl) => openai({ model: "gpt-5.5", apiKey: "key", baseUrl }),
-  "openai chat": (baseUrl) => openai({ model: "gpt-5.5", apiKey: "key", api: "chat", baseUrl }),
-  google: (baseUrl) => google({ model: "gemini-2.5-pro", apiKey: "key", baseUrl }),
-  "ai-sdk": (url) =>
-    fromAiSdk({
-      specificationVersion: "v3",
-      provider: "acme.chat",
-      modelId: "m-1",
-      async doStream({ abortSignal }) {
-        const response = await fetch(url, { ...(abortSignal && { signal: abortSignal }) })
-        return { stream: (response.body ?? new ReadableStream()) as never }
-      },
-    }),
-} as const satisfies Readonly<Record<string, (url: string) => Model>>
-
-const engines = {
-  brave: (baseUrl: string) => brave({ apiKey: "key", baseUrl }),
-  duckduckgo: (baseUrl: string) => duckDuckGo({ baseUrl }),
-  searxng: (baseUrl: string) => searxng({ baseUrl }),
-  tavily: (baseUrl: string) => tavily({ apiKey: "key", baseUrl }),
-}
-
-/** Answers as an MCP server, except for one method. */
-const mcpExcept =
-  (hanging: string, toolNames: readonly string[] = ["act"]): Answering =>
-  (request, body, response) => {
-    const { id, method, params } = body === "" ? {} : JSON.parse(body)
-    if (method === hanging) return false
-    if (method === "server/discover") return refuse(response, 400)
-    if (method === undefined) return refuse(response, 405)
-    if (id === undefined) return refuse(response, 202)
-    const results: Readonly<Record<string, object>> = {
-      initialize: {
-        protocolVersion: params?.protocolVersion,
-        capabilities: { tools: {}, resources: {} },
-        serverInfo: { name: "scene", version: "1" },
-      },
-      "tools/list": { tools: toolNames.map((name) => ({ name, inputSchema: { type: "object" } })) },
-      "resources/list": { resources: [] },
-      "resources/templates/list": { resourceTemplates: [] },
-    }
-    response.writeHead(200, { "content-type": "application/json" })
-    response.end(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }))
-    return request.method !== undefined
-  }
-
-const refuse = (response: ServerResponse, status: number) => {
-  response.writeHead(status).end()
-  return true
-}
-
-const mcpRow = (method: string, step: ScriptedStep, more: Partial<Outward> = {}): Outward => ({
-  ...more,
-  answers: mcpExcept(method),
-  config: ({ url }) => ({
-    model: asking(step),
-    mcpServers: { scene: { url, timeoutMs: NEVER_MS } },
-  }),
-})
-
-const apiRow = (more: object): Outward => ({
-  tool: "ApiCall",
-  config: (server) => ({
-    model: asking(calls("ApiCall", { service: "s", method: "POST", path: "/a" })),
-    env: web(server),
-    extensions: [
-      api({
-        services: { s: { baseUrl: server.url, allowPrivate: true, allowedMethods: ["POST"], timeoutMs: 299_000 } },
-        ...more,
-      }),
-    ],
-  }),
-})
-
-const policyRow = (hook: string): Outward => ({
-  answers: ({ url = "" }, _, response) => {
-    if (url.endsWith(hook)) return false
-    response.end(JSON.stringify({ decision: "allow" }))
-    return true
-  },
-  config: ({ url }) => ({
-    model: asking(calls("List")),
-    policy: {
-      services: [
-        serviceOf(
-          new PolicyClient({
-            baseUrl: url,
-            apiKey: "key",
-            timeoutMs: NEVER_MS,
-            enforcementFailureMode: "open",
-            allowInsecureTransport: true,
-          }),
-        ),
-      ],
-    },
-  }),
-})
-
-const outward: Readonly<Record<string, Outward>> = {
-  ...Object.fromEntries(
-    Object.entries(models).map(([provider, model]): [string, Outward] => [
-      `a request to the model (${provider})`,
-      { provider, config: ({ url }) => ({ model: model(url) }) },
-    ]),
-  ),
-  ...Object.fromEntries(
-    Object.entries(engines).map(([engine, open]): [string, Outward] => [
-      `WebSearch (${engine})`,
-      {
-        tool: "WebSearch",
-        engine,
-        config: (server) => ({
-          model: asking(calls("WebSearch", { query: "q" })),
-          tools: [webSearchTool({ engine: open(server.url) })],
-          env: web(server),
-        }),
-      },
-    ]),
-  ),
-  WebFetch: {
-    tool: "WebFetch",
-    config: (server) => ({
-      model: asking(calls("WebFetch", { url: server.url })),
-      tools: [webFetchTool()],
-      env: web(server),
-    }),
-  },
-  ApiCall: apiRow({}),
-  "ApiCall over the host's own fetch": apiRow({ fetch }),
-  "a document of the knowledge that is on the web": {
-    tool: "ReadKnowledge",
-    config: (server) => ({
-      model: asking(calls("ReadKnowledge", { ref: "ext:a" })),
-      env: web(server),
-      extensions: [knowledge({ external: [{ name: "a", description: "d", url: server.url }] })],
-    }),
-  },
-  "a skill that is on the web": {
-    tool: "SkillPage",
-    config: (server) => ({
-      model: asking(calls("SkillPage", { skill: "a" })),
-      env: web(server),
-      extensions: [skills({ skills: [{ name: "a", description: "d", url: server.url }] })],
-    }),
-  },
-  "an agent's request to its model": {
-    tool: "Agent",
-    config: ({ url }) => ({
-      model: asking(calls("Agent", { description: "Help", agent: "helper", prompt: "Help." })),
-      agents: { types: { helper: { description: "Helps.", system: "Help.", model: models.anthropic(url) } } },
-    }),
-  },
-  "an MCP server that is connected to": mcpRow("initialize", "never asked"),
-  "the tools of an MCP server": mcpRow("tools/list", "never asked"),
-  "a tool of an MCP server": mcpRow("tools/call", calls("mcp__scene__act")),
-  "the resources of an MCP server": mcpRow("resources/list", calls("ListMcpResources"), { tool: "ListMcpResources" }),
-  "the templates of an MCP server": mcpRow("resources/templates/list", calls("ListMcpResources")),
-  "a resource of an MCP server": mcpRow(
-    "resources/read",
-    calls("ReadMcpResource", { server: "scene", uri: "note://one" }),
-    { tool: "ReadMcpResource" },
-  ),
-  "a tool of an MCP server through CallTool": {
-    tool: "CallTool",
-    answers: mcpExcept("tools/call", ["act", ...Array.from({ length: 40 }, (_, number) => `other${number}`)]),
-    config: ({ url }) => ({
-      model: asking(calls("CallTool", { name: "mcp__scene__act" })),
-      extensions: [mcp({ servers: { scene: { url, timeoutMs: NEVER_MS } } })],
-    }),
-  },
-  "a policy service that decides": policyRow("pre-tool"),
-  "a policy service that scans": policyRow("post-tool"),
-  "a command": {
-    tool: "Bash",
-    config: ({ url }) => ({
-      model: asking(calls("Bash", { command: `"${process.execPath}" -e "fetch('${url}')"` })),
-      tools: [bashTool()],
-      policy: { mode: "auto" },
-    }),
-  },
-}
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "longhaul-abort-"))
@@ -235,31 +18,40 @@ function folder(): string {
   return made
 }
 
+/** A run that is aborted while a server holds its request. */
 async function abortedWhile({ answers, config }: Outward, start?: (response: ServerResponse) => void) {
   const server = await hangingServer(answers, start)
-  const runtime = createRuntime({ store: memoryStore(), workspace: folder(), ...config(server) })
-  onTestFinished(() => runtime.close())
+  const root = folder()
+  const runtime = createRuntime({ store: memoryStore(), workspace: root, ...config(server, root) })
   const stop = new AbortController()
   const running = runtime.run({ task: "Go.", runId: "r", signal: stop.signal })
   const ended = await Promise.race([server.held, running])
   expect("status" in ended ? ended : "it was asked").toBe("it was asked")
   stop.abort()
-  return { server, result: await running, runtime }
+  return { server, running, runtime }
+}
+
+/** The same for a request of this process: neither the run nor its connection goes on. */
+async function abortedRequest(row: Outward, start?: (response: ServerResponse) => void) {
+  const { server, running, runtime } = await abortedWhile(row, start)
+  // A run that did not notice the abort would never end.
+  expect(await Promise.race([running.then(() => true), server.hasEnded()])).toBe(true)
+  const result = await running
+  await runtime.close()
+  return { server, result }
 }
 
 describe("a run that is aborted ends", () => {
-  test.each(Object.entries(outward))("%s, and is cancelled", async (_, row) => {
-    const { server, result } = await abortedWhile(row)
+  test.each(Object.entries(requests))("%s, and is cancelled", async (_, row) => {
+    const { server, result } = await abortedRequest(row)
     expect(result).toMatchObject({ status: "cancelled", error: { code: "cancelled" } })
-    // The program that a command runs is another process.
-    if (row.tool === "Bash") await until(() => server.hasEnded())
-    else expect(await server.hasEnded()).toBe(true)
+    expect(await server.hasEnded()).toBe(true)
   })
 
-  test.each(Object.entries(outward).filter(([, { answers, tool }]) => answers === undefined && tool !== "Bash"))(
+  test.each(Object.entries(requests).filter(([, { answers }]) => answers === undefined))(
     "%s in the middle of the answer, and is cancelled",
     async (_, row) => {
-      const { server, result } = await abortedWhile(row, (response) => {
+      const { server, result } = await abortedRequest(row, (response) => {
         response.writeHead(200, { "content-type": "text/event-stream" })
         response.write(": this goes on\n\n")
       })
@@ -267,10 +59,18 @@ describe("a run that is aborted ends", () => {
       expect(await server.hasEnded()).toBe(true)
     },
   )
+
+  test.each(Object.entries(programs))("%s, and is cancelled", async (_, row) => {
+    const { server, running, runtime } = await abortedWhile(row)
+    expect(await running).toMatchObject({ status: "cancelled", error: { code: "cancelled" } })
+    // Its process ends a moment after the run.
+    await until(() => server.hasEnded())
+    await runtime.close()
+  })
 })
 
 describe("an MCP server is told that a request is cancelled", () => {
-  const told = Object.entries(outward).filter(([name]) =>
+  const told = Object.entries(requests).filter(([name]) =>
     /^(?:the|a) (?:tools?|resources?|templates) of an MCP/.test(name),
   )
 
@@ -280,9 +80,9 @@ describe("an MCP server is told that a request is cancelled", () => {
       bodies.push(body)
       return row.answers?.(request, body, response) ?? false
     }
-    const { server } = await abortedWhile({ ...row, answers })
+    const { server } = await abortedRequest({ ...row, answers })
     const { id } = JSON.parse((await server.held).body)
-    await until(() => bodies.some((body) => body.includes("notifications/cancelled")))
+    await server.hasSeen(() => bodies.some((body) => body.includes("notifications/cancelled")))
     const cancelled = bodies
       .map((body) => JSON.parse(body || "{}"))
       .find(({ method }) => method?.endsWith("/cancelled"))
@@ -325,7 +125,7 @@ function isAlive(pid: number): boolean {
 }
 
 test("every tool that reaches the outside, provider and search engine has its row", async () => {
-  const rows = Object.values(outward)
+  const rows = Object.values({ ...requests, ...programs })
   const tools = (await toolSources()).flatMap(([, each]) => each)
   for (const { name, uses } of tools) {
     const used = await uses?.({})

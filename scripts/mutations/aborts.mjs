@@ -4,7 +4,6 @@ import { mutation } from "./mutation.mjs"
 const never = "new AbortController().signal"
 const ends = (name) => ["test/abort-outward.test.ts", `a run that is aborted ends ${name}`]
 const told = (name) => ["test/abort-outward.test.ts", `an MCP server is told that a request is cancelled ${name}`]
-const program = (name) => ["test/abort-outward.test.ts", `with the run that is aborted ${name}`]
 
 export const mutations = [
   mutation(
@@ -34,7 +33,6 @@ export const mutations = [
     "aborts: connecting to an MCP server is not aborted",
     [["src/extensions/mcp", "{ timeout: startMs(this.server), signal }", "{ timeout: startMs(this.server) }"]],
     ends("an MCP server that is connected to"),
-    program("while it starts"),
   ),
   mutation(
     "aborts: an MCP server is not told of a cancelled call before its connection is closed",
@@ -145,7 +143,33 @@ export const mutations = [
   ),
   mutation(
     "aborts: a served request is collected before its exchange ends",
-    [["src/hosts/node/http/serve.ts", "  openRequests.add(request)\n", ""]],
+    [
+      [
+        "src/hosts/node/http/serve.ts",
+        '  openRequests.add(request)\n  outgoing.once("close", () => openRequests.delete(request))\n',
+        "",
+      ],
+    ],
     ["src/hosts/node/http/serve.test.ts", "serve aborts a signal that nothing else refers to"],
+  ),
+  mutation(
+    "aborts: an aborted run waits until a vendor's program has opened its session",
+    [["src/runtime/backends/open-session.ts", "await orAborted(opening, signal)", "await opening"]],
+    ["src/runtime/backends/open-session.test.ts", "ends with an aborted run"],
+  ),
+  mutation(
+    "aborts: a vendor's program that opens its session outlives an aborted run",
+    [["src/runtime/backends/open-session.ts", '(await program).end("kill")', "program"]],
+    ["src/runtime/backends/open-session.test.ts", "ends with an aborted run"],
+  ),
+  mutation(
+    "aborts: a vendor's program is started for an aborted run",
+    [["src/runtime/backends/open-session.ts", "      if (signal.aborted) throw stopped()\n", ""]],
+    ["src/runtime/backends/open-session.test.ts", "no program is started after the abort"],
+  ),
+  mutation(
+    "aborts: a session that opens after the abort is not closed",
+    [["src/runtime/backends/open-session.ts", "(late) => late.close()", "() => {}"]],
+    ["src/runtime/backends/open-session.test.ts", "a session that opens after the abort is closed"],
   ),
 ]

@@ -3,6 +3,7 @@ import type { Told } from "../contract/capabilities.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { Pricing } from "../contract/pricing.ts"
+import { openSession } from "./backends/open-session.ts"
 import { warnOfUnenforced } from "./backends/unenforced.ts"
 import { Watch } from "./backends/watch.ts"
 import { settleOpenCalls } from "./calls/settle-open-calls.ts"
@@ -33,6 +34,9 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
     const session = left ?? (await openNew(config, run, prepared))
     return redactStop(run, await runSession(config, run, session, prices, { prepared, isContinued: !!left }))
   } catch (error) {
+    if (run.controls.signal.aborted && LonghaulError.is(error) && error.code === "cancelled") {
+      return { reason: "interrupted" }
+    }
     // A backend must not throw. If it does, it has crashed, unless it throws a LonghaulError with the reason.
     return redactStop(run, { reason: "failed", failure: asError(run, error).toJSON() })
   }
@@ -67,7 +71,7 @@ async function openLeft(config: ResolvedConfig, run: OpenRun): Promise<BackendSe
   run.left = undefined
   if (!left) return undefined
   try {
-    return await backend.open(openRequest(run, { kind: "session", ref: left, turns }), config.backendEnv)
+    return await openSession(config, run, openRequest(run, { kind: "session", ref: left, turns }))
   } catch (error) {
     const isLost = LonghaulError.is(error) && error.code === "session_lost"
     // A session that the caller named is not in the journal: there is nothing else to continue from.
@@ -84,7 +88,7 @@ async function openLeft(config: ResolvedConfig, run: OpenRun): Promise<BackendSe
 async function openNew(config: ResolvedConfig, run: OpenRun, prepared: Prepared): Promise<BackendSession> {
   const context = await contextSetup(run, prepared)
   const request = openRequest(run, historyOrigin(run, prepared))
-  return run.target.backend.open(context ? { ...request, context } : request, config.backendEnv)
+  return openSession(config, run, context ? { ...request, context } : request)
 }
 
 interface Begun {

@@ -15,8 +15,10 @@ export interface HangingServer {
   readonly host: string
   /** Resolves with the request that is never answered. */
   readonly held: Promise<Held>
-  /** True if the client has closed the connection of the held request. Waits for what is on its way, not for a time. */
+  /** True if the client has closed the connection of the held request. */
   hasEnded(): Promise<boolean>
+  /** True if it is so once everything that was on its way has been received. Waits for requests of its own, not for a time. */
+  hasSeen(isTrue: () => boolean): Promise<boolean>
 }
 
 export type Answering = (request: IncomingMessage, body: string, response: ServerResponse) => boolean
@@ -53,18 +55,22 @@ export async function hangingServer(
   // Safe: a listening TCP server has such an address.
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
+  // Whatever the client has sent before is received before the answers to these: far less than any time limit of a request.
+  const hasSeen = async (isTrue: () => boolean) => {
+    for (let probe = 0; probe < PROBES && !isTrue(); probe++) await fetch(`${url}${PROBE}`)
+    return isTrue()
+  }
   return {
     url,
     host: `127.0.0.1:${port}`,
     held,
     async hasEnded() {
       const request = await held
-      // Whatever the client has sent before is received before the answers to these: far less than any time limit of a request.
-      for (let probe = 0; probe < PROBES && !request.isClosed; probe++) await fetch(`${url}${PROBE}`)
-      return request.isClosed
+      return hasSeen(() => request.isClosed)
     },
+    hasSeen,
   }
 }
 
 const PROBE = "/has-ended"
-const PROBES = 50
+const PROBES = 500
