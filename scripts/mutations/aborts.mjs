@@ -31,8 +31,15 @@ export const mutations = [
   ),
   mutation(
     "aborts: connecting to an MCP server is not aborted",
-    [["src/extensions/mcp", "{ timeout: startMs(this.server), signal }", "{ timeout: startMs(this.server) }"]],
+    [
+      [
+        "src/extensions/mcp",
+        "withTimeout(timeout, this.#options.signal, (limit)",
+        "withTimeout(timeout, undefined, (limit)",
+      ],
+    ],
     ends("an MCP server that is connected to"),
+    ends("an MCP server over SSE that is connected to"),
   ),
   mutation(
     "aborts: an MCP server is not told of a cancelled call before its connection is closed",
@@ -171,5 +178,23 @@ export const mutations = [
     "aborts: a session that opens after the abort is not closed",
     [["src/runtime/backends/open-session.ts", "(late) => late.close()", "() => {}"]],
     ["src/runtime/backends/open-session.test.ts", "a session that opens after the abort is closed"],
+  ),
+  mutation(
+    "aborts: the start of an MCP server's stream is waited for",
+    [
+      [
+        "src/extensions/mcp",
+        "return orAborted(\n        connecting.then(() => true),\n        limit,\n      )",
+        "return connecting.then(() => true)",
+      ],
+    ],
+    ends("an MCP server over SSE that is connected to"),
+    ["src/extensions/mcp/connection.test.ts", "fails after the time in which a server has to come up"],
+  ),
+  mutation(
+    "aborts: requests for a token of an MCP server go on",
+    [["src/extensions/mcp", "...(signal && { signal }), ...init, headers", "...init, headers"]],
+    ends("the authorization server of an MCP server"),
+    ends("the token of an MCP server"),
   ),
 ]

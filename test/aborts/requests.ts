@@ -1,10 +1,13 @@
 import type { ServerResponse } from "node:http"
+import { pi } from "../../src/backends/pi/index.ts"
+import type { PiModel, PiModules } from "../../src/backends/pi/shapes.ts"
 import type { JsonObject } from "../../src/contract/json.ts"
 import type { Model } from "../../src/contract/provider.ts"
 import { api } from "../../src/extensions/api/index.ts"
 import { knowledge } from "../../src/extensions/knowledge/index.ts"
 import { mcp } from "../../src/extensions/mcp/index.ts"
 import { skills } from "../../src/extensions/skills/index.ts"
+import { directTransport } from "../../src/hosts/node/http/direct/index.ts"
 import { anthropic, fromAiSdk, google, type NodeRuntimeConfig, nodeFetch, openai } from "../../src/hosts/node/index.ts"
 import { PolicyClient, serviceOf } from "../../src/policy/service/index.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
@@ -48,6 +51,33 @@ const models = {
     }),
 } as const satisfies Readonly<Record<string, (url: string) => Model>>
 
+/** Pi, whose agent only sends a request and ends it when it is told to. */
+function piModules(url: string): PiModules {
+  const model: PiModel = {
+    ...{ id: "gpt-5.5", name: "m", api: "openai-responses", provider: "openai", baseUrl: url, reasoning: false },
+    ...{ input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } },
+    ...{ contextWindow: 1000, maxTokens: 100 },
+  }
+  class Agent {
+    readonly state = { messages: [] }
+    readonly #stop = new AbortController()
+    subscribe() {
+      return () => {}
+    }
+    steer() {}
+    abort() {
+      this.#stop.abort()
+    }
+    async prompt() {
+      const response = await fetch(url, { signal: this.#stop.signal }).catch(() => undefined)
+      await response?.text().catch(() => "")
+    }
+    async continue() {}
+  }
+  const unused = () => ({ result: () => Promise.reject(new Error("not used")) })
+  return { agent: { Agent }, ai: { getModel: () => model, getModels: () => [model], streamSimple: unused } }
+}
+
 const engines = {
   brave: (baseUrl: string) => brave({ apiKey: "key", baseUrl }),
   duckduckgo: (baseUrl: string) => duckDuckGo({ baseUrl }),
@@ -90,6 +120,27 @@ const mcpRow = (method: string, step: ScriptedStep, more: Partial<Outward> = {})
   config: ({ url }) => ({
     model: asking(step),
     mcpServers: { scene: { url, timeoutMs: NEVER_MS } },
+  }),
+})
+
+/** An MCP server that wants a token, which another server issues: it hangs at one of its paths. */
+const tokenRow = (hanging: string): Outward => ({
+  answers: ({ url = "", headers, method }, _, response) => {
+    if (url.startsWith(hanging)) return false
+    if (url === "/") return refuse(response, method === "POST" && headers.authorization === undefined ? 401 : 405)
+    const issuer = `http://${headers.host}`
+    const metadata = {
+      ...{ issuer, resource: `${issuer}/`, authorization_servers: [issuer], response_types_supported: ["code"] },
+      ...{ authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
+    }
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(metadata))
+    return true
+  },
+  config: ({ url }) => ({
+    model: asking("never asked"),
+    mcpServers: {
+      scene: { url, timeoutMs: NEVER_MS, auth: { grant: "client-credentials", clientId: "c", clientSecret: "s" } },
+    },
   }),
 })
 
@@ -139,6 +190,16 @@ export const requests: Readonly<Record<string, Outward>> = {
       { provider, config: ({ url }) => ({ model: model(url) }) },
     ]),
   ),
+  "a request to the model over the host's own fetch": {
+    config: ({ url }) => ({ model: models.anthropic(url), fetch: (...given) => fetch(...given) }),
+  },
+  "a request to the model over our own HTTP client": {
+    config: ({ url }) => ({ model: models.anthropic(url), transport: directTransport() }),
+  },
+  "a request of Pi to its model": {
+    backend: "pi",
+    config: ({ url }) => ({ backend: pi({ load: async () => piModules(url) }), model: "openai:gpt-5.5" }),
+  },
   ...Object.fromEntries(
     Object.entries(engines).map(([engine, open]): [string, Outward] => [
       `WebSearch (${engine})`,
@@ -187,6 +248,14 @@ export const requests: Readonly<Record<string, Outward>> = {
     }),
   },
   "an MCP server that is connected to": mcpRow("initialize", "never asked"),
+  "an MCP server over SSE that is connected to": {
+    config: ({ url }) => ({
+      model: asking("never asked"),
+      mcpServers: { scene: { type: "sse", url, timeoutMs: NEVER_MS } },
+    }),
+  },
+  "the authorization server of an MCP server": tokenRow("/.well-known/oauth-authorization-server"),
+  "the token of an MCP server": tokenRow("/token"),
   "the tools of an MCP server": mcpRow("tools/list", "never asked"),
   "a tool of an MCP server": mcpRow("tools/call", calls("mcp__scene__act")),
   "the resources of an MCP server": mcpRow("resources/list", calls("ListMcpResources"), { tool: "ListMcpResources" }),

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 import type { TokenStore } from "../../contract/backend-env.ts"
+import type { McpRemote } from "../../contract/mcp.ts"
 import { defaultBrand as brand } from "../../lib/brand.ts"
 import { type ConnectionOptions, ServerConnection } from "./connection.ts"
 
@@ -54,6 +55,35 @@ function connectionTo(server: Server, more: Partial<ConnectionOptions> = {}) {
   })
   return { connection, requests }
 }
+
+test.each([
+  ["stream does not start", { type: "sse", url: address }],
+  [
+    "authorization server does not answer",
+    { url: address, auth: { grant: "client-credentials", clientId: "c", clientSecret: "s" } },
+  ],
+] as const satisfies readonly (readonly [string, McpRemote])[])(
+  "a server whose %s fails after the time in which a server has to come up",
+  async (_, server) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    onTestFinished(() => void vi.useRealTimers())
+    let outcome: unknown
+    await new Promise<void>((resolve) => {
+      const fetch = async (url: string | URL | Request) => {
+        if (String(url) === address && !("type" in server)) return refuse(401)
+        resolve()
+        return new Promise<never>(() => {})
+      }
+      const { connection } = connectionTo(() => refuse(500), { server, fetch })
+      connection.connect().catch((error: unknown) => {
+        outcome = error
+      })
+    })
+    vi.advanceTimersByTime(60_000)
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(outcome).toMatchObject({ message: "It did not answer within 60000 ms" })
+  },
+)
 
 describe("a connection that fails", () => {
   test("is tried anew by the next request, as often as it fails", async () => {

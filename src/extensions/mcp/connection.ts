@@ -16,6 +16,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { McpProgram, McpRemote, McpServer } from "../../contract/mcp.ts"
 import { ToolError } from "../../contract/tool.ts"
+import { orAborted, withTimeout } from "../../lib/abort.ts"
 import { withTexts } from "../../lib/json.ts"
 import { serverCredentials } from "../../lib/mcp-servers.ts"
 import { firstWords } from "../../lib/text/before-cut.ts"
@@ -227,7 +228,7 @@ export class ServerConnection {
   }
 
   async #open(): Promise<Client> {
-    const { host, serve, signal } = this.#options
+    const { host, serve } = this.#options
     const sdk = await import("@modelcontextprotocol/client")
     const served = serve?.()
     this.#served = served
@@ -250,7 +251,7 @@ export class ServerConnection {
     for (;;) {
       const transport = this.#notices.of(await this.#transport(sdk))
       try {
-        await client.connect(transport, { timeout: startMs(this.server), signal })
+        await this.#connectTo(client, transport)
         return client
       } catch (error) {
         const isRetried = await this.#hasLoggedIn(error)
@@ -258,6 +259,22 @@ export class ServerConnection {
         if (!isRetried) throw ownErrorIn(error) ?? (await this.#withLastLine(error))
       }
     }
+  }
+
+  /** The protocol layer limits its own requests, but neither the start of a stream nor the requests for a token. */
+  async #connectTo(client: Client, transport: Transport): Promise<void> {
+    const timeout = startMs(this.server)
+    const isConnected = await withTimeout(timeout, this.#options.signal, (limit) => {
+      const connecting = client.connect(transport, { timeout, signal: limit })
+      return orAborted(
+        connecting.then(() => true),
+        limit,
+      )
+    })
+    if (isConnected) return
+    throw new Error(
+      this.#options.signal.aborted ? "The run is being stopped" : `It did not answer within ${timeout} ms`,
+    )
   }
 
   /** With what a program that did not come up wrote last: most say there what is wrong. */
@@ -276,14 +293,17 @@ export class ServerConnection {
       return new LineTransport(channel)
     }
     const url = addressOf(this.name, server)
-    const { host, fetch: given = fetch, page, tenant } = this.#options
+    const { host, fetch: given = fetch, page, tenant, signal } = this.#options
     const authProvider = await authProviderOf({ name: this.name, server, tenant }, host, page)
     const login = authProvider instanceof SavedLogin ? authProvider : undefined
     const ofLogin: Pick<ServerFetchOptions, "refresh" | "refused"> = login
       ? { refresh: (token, send) => login.refresh(token, send), refused: (response) => login.refused(response) }
       : {}
     const options = {
-      fetch: serverFetch({ ...server, seen: (name, secret) => this.#sent.add(name, secret), ...ofLogin }, given),
+      fetch: serverFetch(
+        { ...server, signal, seen: (name, secret) => this.#sent.add(name, secret), ...ofLogin },
+        given,
+      ),
       ...(authProvider && { authProvider }),
       ...(server.auth?.allowOtherIssuer && { skipIssuerMetadataValidation: true }),
     }

@@ -6,6 +6,8 @@ type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 export interface ServerFetchOptions
   extends Pick<McpRemote, "url" | "headers" | "headersProvider" | "preferBindingTransport"> {
+  /** Ends requests that have no signal of their own, such as those for a token. */
+  readonly signal?: AbortSignal
   /** Gets each secret of a request: some are known only now. */
   seen(name: string, secret: string): void
   /** Sends a request that exchanges a refresh token for new tokens. */
@@ -19,7 +21,7 @@ export interface ServerFetchOptions
  * such as an authorization server that it names, gets none of them. A server without streams of its own is never asked for one.
  */
 export function serverFetch(options: ServerFetchOptions, fetch: Fetch): Fetch {
-  const { headersProvider, preferBindingTransport, seen, refresh, refused } = options
+  const { headersProvider, preferBindingTransport, signal, seen, refresh, refused } = options
   const { origin } = new URL(options.url)
   return async (url, init = {}) => {
     if (preferBindingTransport && init.method === "GET") return new Response(null, { status: 405 })
@@ -29,7 +31,7 @@ export function serverFetch(options: ServerFetchOptions, fetch: Fetch): Fetch {
       const headers = joined(isOwn ? options.headers : undefined, init.headers, provided)
       const secrets = credentialsOf(String(url), Object.fromEntries(headers))
       for (const [name, secret] of Object.entries(secrets)) seen(name, secret)
-      return bounded(await fetch(url, { ...init, headers }))
+      return bounded(await fetch(url, { ...(signal && { signal }), ...init, headers }))
     }
     const token = refreshToken(init)
     if (token !== undefined && refresh) return refresh(token, send)
