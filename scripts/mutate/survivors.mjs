@@ -21,11 +21,6 @@ export const survivors = [
     reason: "equivalent: the names that `serverTool` returns never include undefined, so that no tool is found",
   },
   {
-    file: "src/backends/acp/run.ts",
-    check: "if (event === undefined) return",
-    reason: "equivalent: the queue of the recording drops the error of reading an update that means nothing",
-  },
-  {
     file: "src/journal/inbox.ts",
     check: "if (folder.append && !(await folder.exists(name))) return null",
     reason: "equivalent: reading a file that is not there gives null, too, only slower",

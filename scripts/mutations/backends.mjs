@@ -270,6 +270,16 @@ export const mutations = [
     ["test/promises/backends.test.ts", "RUN-12 a run continues a session that its backend has stored"],
   ),
   mutation(
+    "backends: what could not be recorded of an ACP agent is dropped",
+    [["src/backends/acp/recording.ts", "      this.#desk.onFailure(error)\n", ""]],
+    stops("an agent is stopped once a record is lost"),
+  ),
+  mutation(
+    "backends: a limit hides that something could not be recorded of an ACP agent",
+    [["src/backends/acp/run.ts", "    if (this.#failure) return this.#failure\n", ""]],
+    stops("an agent is stopped once a record is lost"),
+  ),
+  mutation(
     "backends: an ACP agent makes one request more than it has turns",
     [["src/backends/acp/gate.ts", "return this.#parts.recording.steps.turn >= this.#parts.lastTurn", "return false"]],
     stops("turns the agent is stopped at the call of the last one, which is not permitted"),

@@ -12,6 +12,7 @@ const unknownPrice = ledgerTest("a dollar limit with an unknown price is rejecte
 const costs = ledgerTest("HOST-02")
 const limits = (name) => ["src/runtime/runtime.test.ts", name]
 const fold = (name) => ["src/journal/projection.test.ts", name]
+const hostTest = (name) => ["src/runtime/host.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -153,6 +154,115 @@ export const mutations = [
     ["test/backend-runtime.test.ts", "stops a session as soon as its reported usage has reached it"],
   ),
   mutation(
+    "money: a program goes on although other agents have used up the budget",
+    [["src/runtime/host.ts", "    this.#stopAt(ledger.exhausted)\n", ""]],
+    hostTest("a program is stopped before its own call is permitted"),
+    hostTest("a program is stopped before it gets the result of a call"),
+  ),
+  mutation(
+    "money: the own call of a program is permitted although the budget is used up",
+    [
+      [
+        "src/runtime/host.ts",
+        "    this.#ungated.answered(call, permit)\n    await this.#beforeRequest()\n",
+        "    this.#ungated.answered(call, permit)\n",
+      ],
+    ],
+    hostTest("a program is stopped before its own call is permitted"),
+  ),
+  mutation(
+    "money: a program gets the result of a call although the budget is used up",
+    [["src/runtime/host.ts", "during(outcome).finally(() => this.#beforeRequest())", "during(outcome)"]],
+    hostTest("a program is stopped before it gets the result of a call"),
+  ),
+  mutation(
+    "money: a program repairs its answer although the budget is used up",
+    [
+      [
+        "src/runtime/host.ts",
+        "if (complaint !== undefined || controls.hasUnread) await",
+        "if (controls.hasUnread) await",
+      ],
+    ],
+    hostTest("a program is stopped before its answer is repaired"),
+  ),
+  mutation(
+    "money: a program goes on with a message although the budget is used up",
+    [
+      [
+        "src/runtime/host.ts",
+        "if (complaint !== undefined || controls.hasUnread) await",
+        "if (complaint !== undefined) await",
+      ],
+    ],
+    hostTest("a program is stopped before it gets a message that came before"),
+  ),
+  mutation(
+    "money: a program that waits for its agents is asked again although they have used up the budget",
+    [["src/runtime/drive.ts", "!host.isUsedUp && session.steer(text)", "session.steer(text)"]],
+    hostTest("gets the agent's answer only after the limit was raised"),
+  ),
+  mutation(
+    "money: a run whose agent's answer was held back because of its budget is not over its budget",
+    [
+      [
+        "src/runtime/drive.ts",
+        'if (stop.reason === "done" && host.isUsedUp && run.agents?.background.isPending) return usedUp(run)',
+        "",
+      ],
+    ],
+    hostTest("gets the agent's answer only after the limit was raised"),
+  ),
+  mutation(
+    "money: a session is prompted although the budget was used up while it opened",
+    [["src/runtime/drive.ts", "    if (host.isUsedUp) return usedUp(run)\n", ""]],
+    hostTest("a session that opens while another agent uses up the budget is not prompted"),
+  ),
+  mutation(
+    "money: a call of a program is permitted before its usage is durable",
+    [
+      [
+        "src/runtime/host.ts",
+        "    await journal.flush().catch((error: unknown) => this.#stopFor(error))\n    this.#stopAt",
+        "    this.#stopAt",
+      ],
+    ],
+    hostTest("what a program has used is durable before its next call is permitted"),
+  ),
+  mutation(
+    "money: usage that a program reports stays in memory while it asks",
+    [
+      [
+        "src/runtime/host.ts",
+        'if (event.type === "metering" && this.#run.ledger.limited) this.#run.journal.flushSoon()',
+        "",
+      ],
+    ],
+    hostTest("what a program has used becomes durable at once"),
+  ),
+  mutation(
+    "money: Claude repairs an answer although it was told to stop",
+    [
+      [
+        "src/backends/claude/run.ts",
+        '      if (this.#isInterrupted) return { reason: "interrupted" }\n      await',
+        "      await",
+      ],
+    ],
+    ["src/backends/claude/run.test.ts", "interrupted while its answer is checked"],
+  ),
+  mutation(
+    "money: two requests of an ACP agent that are reported in one turn count as one",
+    [
+      [
+        "src/backends/acp/run.ts",
+        "const turn = continues ? newest : newest + 1",
+        "const turn = continues ? newest : newest",
+      ],
+    ],
+    ["src/backends/acp/session.test.ts", "that reports a request before and after its answer"],
+  ),
+  mutation(
     "money: an ACP agent's requests are recorded only at the end of its prompt",
     [["src/backends/acp/run.ts", "if (this.#parts.isLimited) this.#recordRequests()", ""]],
     ["src/backends/acp/session.test.ts", "records each token of the requests of a prompt once: limited, with a crash"],
@@ -183,7 +293,7 @@ export const mutations = [
   ),
   mutation(
     "money: a used-up run opens another session of a vendor",
-    [["src/runtime/drive.ts", "if (exhausted) {", "if (false) {"]],
+    [["src/runtime/drive.ts", "  if (ledger.exhausted) return usedUp(run)\n", ""]],
     ["test/backend-runtime.test.ts", "that is used up opens no further session"],
   ),
   mutation(

@@ -48,11 +48,7 @@ function refuseLimits(run: OpenRun): Stop | undefined {
   const { edge, metering } = target.backend.capabilities
   // The built-in loop reserves each request, and says what it could still do.
   if (edge || !ledger.limited) return undefined
-  const { exhausted } = ledger
-  if (exhausted) {
-    run.limit = exhausted
-    return { reason: "limit" }
-  }
+  if (ledger.exhausted) return usedUp(run)
   if (metering === "call" || metering === "turn") return undefined
   throw new LonghaulError(
     "capability_mismatch",
@@ -61,6 +57,12 @@ function refuseLimits(run: OpenRun): Stop | undefined {
       fix: "Limit turns or timeMs instead, or use another backend.",
     },
   )
+}
+
+function usedUp(run: OpenRun): Stop {
+  const { exhausted } = run.ledger
+  if (exhausted) run.limit = exhausted
+  return { reason: "limit" }
 }
 
 /** Opens the session that the run left. Undefined: there is none, or it is lost, and the run needs a new one. */
@@ -117,12 +119,17 @@ async function runSession(
       if (controls.cause?.kind === "cancel" && !controls.cause.onRecord) journal.append({ type: "interrupt", mode })
       session.interrupt(mode)
     })
-    controls.onSteer((text) => session.steer(text))
     controls.onCompact(() => (session.compact ? session.compact() : journal.append(cannotCompact(run))))
     const turn = isContinued ? await continued(run, session, host, watch, prepared) : firstInput(prepared)
+    // Other agents of the run worked while it opened.
+    if (host.isUsedUp) return usedUp(run)
+    // A message would begin another request.
+    controls.onSteer((text) => !host.isUsedUp && session.steer(text))
     const stop = await session.run(turn, host)
     const violation = await host.violation()
     if (violation) return { reason: "failed", failure: violation.toJSON() }
+    // The answer of an agent would need another request.
+    if (stop.reason === "done" && host.isUsedUp && run.agents?.background.isPending) return usedUp(run)
     return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
   } finally {
     watch.close()

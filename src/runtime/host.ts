@@ -173,14 +173,13 @@ export class SessionHost implements TurnHost {
     const outcome = this.#calls.call(this.#entry.call(call))
     for (const callId of this.#called.keys()) if (calls.get(callId)?.outcome) this.#called.delete(callId)
     this.#called.set(call.callId, { call, outcome })
-    // An agent below may have used up what is left: the program must not ask its model again.
-    return this.#watch.during(outcome).finally(() => this.#stopAt(this.#run.ledger.exhausted))
+    return this.#watch.during(outcome).finally(() => this.#beforeRequest())
   }
 
   async authorize(call: ToolCall, tool: OwnTool): Promise<Permit> {
     const permit = await this.#watch.during(this.#own.authorize(this.#entry.call(call), tool))
     this.#ungated.answered(call, permit)
-    this.#stopAt(this.#run.ledger.exhausted)
+    await this.#beforeRequest()
     return permit
   }
 
@@ -196,12 +195,15 @@ export class SessionHost implements TurnHost {
     const { output, journal, redactor, agents, controls } = this.#run
     // The run does not end while an agent works in the background: its answer continues the conversation.
     if (agents?.background.isPending) await this.#watch.during(agents.background.wait())
-    if (!output) return undefined
-    const whole = await this.#wholeAnswer(redactor.text(text))
-    // A check of the caller's may never settle: it ends with the run.
-    const complaint = await orAborted(output.review(whole), controls.signal)
-    const { trouble } = output
-    if (trouble) journal.append({ type: "warning", code: trouble.code, message: trouble.message })
+    let complaint: string | undefined
+    if (output) {
+      const whole = await this.#wholeAnswer(redactor.text(text))
+      // A check of the caller's may never settle: it ends with the run.
+      complaint = await orAborted(output.review(whole), controls.signal)
+      const { trouble } = output
+      if (trouble) journal.append({ type: "warning", code: trouble.code, message: trouble.message })
+    }
+    if (complaint !== undefined || controls.hasUnread) await this.#beforeRequest()
     return complaint
   }
 
@@ -233,6 +235,8 @@ export class SessionHost implements TurnHost {
     // A resumed session presents its open calls again.
     if (event.type === "tool-call" && this.#calls.isAnnounced(event.callId)) return event
     this.#run.journal.append(this.#recorded(event))
+    // A process that takes over the run has to count it, and its request may be under way.
+    if (event.type === "metering" && this.#run.ledger.limited) this.#run.journal.flushSoon()
     if (event.type === "tool-call") {
       this.#calls.announce(event.callId)
       this.#ungated.announced(event)
@@ -266,6 +270,12 @@ export class SessionHost implements TurnHost {
     if (event.type === "usage") return this.#settled(event)
     if (event.type === "metering") return this.#metered(event)
     return event.type === "steer" && event.reason === undefined ? steerRecord(this.#run, event.text) : event
+  }
+
+  /** True: no request may start that has no reserve, because the run and its agents have used up the budget. */
+  get isUsedUp(): boolean {
+    const { ledger, target } = this.#run
+    return !target.backend.capabilities.edge && ledger.exhausted !== undefined
   }
 
   /** Why the run has to fail, whatever the session says: its backend ran what the policy does not allow. */
@@ -311,6 +321,14 @@ export class SessionHost implements TurnHost {
     const usage = this.#priced(event.usage, this.#prices.model)
     this.#stopAt(this.#run.ledger.spend(usage))
     return { ...event, usage }
+  }
+
+  /** Before a program may ask its model again: what it has used is durable, and it stops if other agents have used up the rest. */
+  async #beforeRequest(): Promise<void> {
+    const { ledger, journal, target } = this.#run
+    if (target.backend.capabilities.edge || !ledger.limited) return
+    await journal.flush().catch((error: unknown) => this.#stopFor(error))
+    this.#stopAt(ledger.exhausted)
   }
 
   #stopAt(exceeded: LonghaulError | undefined): void {

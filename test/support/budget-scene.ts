@@ -1,12 +1,14 @@
 import { native } from "../../src/backends/native/index.ts"
 import type { RunEvent } from "../../src/contract/event.ts"
 import type { RunResult } from "../../src/contract/result.ts"
+import type { Runtime } from "../../src/contract/runtime.ts"
 import type { Store } from "../../src/contract/store.ts"
 import { createRuntime } from "../../src/index.ts"
+import { totalTokens } from "../../src/lib/usage.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { createSimulator, type FaultOrder, renderAnswer } from "../../src/testing/index.ts"
 import { defineTool } from "../../src/tools/kernel/define-tool.ts"
-import { agent, calls, mortalStore, part } from "./agent-scene.ts"
+import { agent, calls, eventsOf, mortalStore, part } from "./agent-scene.ts"
 import { MeteredAgents } from "./metered-agents.ts"
 import { providersUnderTest } from "./providers-under-test.ts"
 
@@ -32,27 +34,48 @@ interface Price {
 
 const pricing = { input: 1, output: 5 }
 
-/** What the server was paid, the most expensive request, and the most requests at once. */
+/** What the server was paid, the most expensive request, and the most requests that were under way at once. */
 export class Bill {
   #paid: Price = { tokens: 0, usd: 0 }
   #largest: Price = { tokens: 0, usd: 0 }
-  #atOnce = 0
+  #begun = 0
+  #counted = 0
+  /** A request is under way until the budget has counted it: forever, if it is lost with its process. */
   most = 0
-  /** ACP agents that were killed at work. Of each, one request is unknown: it was under way, or its report not durable. */
+  /** ACP agents that were killed: each may leave one request that is never reported. */
   killed = 0
 
   begin(): void {
-    this.most = Math.max(this.most, ++this.#atOnce)
+    this.#begun++
+    this.#look()
   }
 
-  end(inputTokens: number, outputTokens: number): void {
-    this.#atOnce--
+  pay(inputTokens: number, outputTokens: number): void {
     const [tokens, usd] = [
       inputTokens + outputTokens,
       (inputTokens * pricing.input + outputTokens * pricing.output) / 1_000_000,
     ]
     this.#paid = { tokens: this.#paid.tokens + tokens, usd: this.#paid.usd + usd }
     this.#largest = { tokens: Math.max(this.#largest.tokens, tokens), usd: Math.max(this.#largest.usd, usd) }
+  }
+
+  /** The budget has counted a request. */
+  count(): void {
+    this.#counted++
+  }
+
+  /** A further process knows only what is durable. */
+  restart(durable: number): void {
+    this.#counted = durable
+    this.#look()
+  }
+
+  get underWay(): number {
+    return this.#begun - this.#counted
+  }
+
+  #look(): void {
+    this.most = Math.max(this.most, this.underWay)
   }
 
   /** How many of the most expensive requests were paid for beyond the limit. */
@@ -87,7 +110,7 @@ function serverOf(kind: Kind, bill: Bill, random: () => number) {
       return fault
     },
     async script(request) {
-      bill.begin()
+      if (!kind.isAcp) bill.begin()
       await new Promise((resolve) => setImmediate(resolve))
       const outputTokens = 20 + Math.floor(random() * 200)
       const inputTokens = Math.ceil(JSON.stringify(request.body).length / 4)
@@ -101,7 +124,8 @@ function serverOf(kind: Kind, bill: Bill, random: () => number) {
       }
       const fault = faults.get(request.index)
       const sent = fault && "atByte" in fault ? (fault.atByte ?? 0) / renderAnswer(answer, request).length : 1
-      bill.end(inputTokens, Math.ceil(outputTokens * Math.min(1, sent)))
+      bill.pay(inputTokens, Math.ceil(outputTokens * Math.min(1, sent)))
+      if (!kind.isAcp) bill.count()
       return answer
     },
   })
@@ -134,7 +158,7 @@ export async function spend(kind: Kind, seed: number) {
   const amount = kind.limit === "tokens" ? tokens : tokens / 500_000
   const inner = memoryStore()
   const processOver = (store: Store) => {
-    const acp = kind.isAcp && model ? new MeteredAgents(model) : undefined
+    const acp = kind.isAcp && model ? new MeteredAgents(model, bill) : undefined
     const runtime = createRuntime({
       store,
       ...(acp ? {} : model && { model }),
@@ -161,16 +185,23 @@ export async function spend(kind: Kind, seed: number) {
       mortal.die()
       bill.killed += acp?.die() ?? 0
     }
+    if (acp && processes > 0) bill.restart(await countReports(runtime))
     const work =
       processes === 0
         ? runtime.run({ task: `lead of level ${kind.depth}`, runId: "r", maxOutputTokens: 400, onEvent })
         : runtime.resume({ runId: "r", takeover: true, onEvent })
     const ended = await Promise.race([work, mortal.died.then(() => undefined)])
-    bill.most = Math.max(bill.most, acp?.most ?? 0)
     // A process that died before its first record has left no run.
     if (ended?.error?.code !== "not_found") result = ended
   }
   return { bill, amount, code: result?.error?.code }
+}
+
+/** The requests of ACP agents that the journal has. */
+async function countReports(runtime: Runtime): Promise<number> {
+  // A process that died before its first record has left no run.
+  const records = await eventsOf(runtime, "r").catch(() => [])
+  return records.filter((record) => record.type === "metering" && totalTokens(record.usage)).length
 }
 
 function isOver(result: RunResult | undefined): boolean {

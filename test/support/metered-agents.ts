@@ -1,5 +1,5 @@
 import { acp } from "../../src/backends/acp/index.ts"
-import type { Backend } from "../../src/contract/backend.ts"
+import type { Backend, TurnHost } from "../../src/contract/backend.ts"
 import type { Json } from "../../src/contract/json.ts"
 import type { AssistantMessage, Message, ToolResultPart } from "../../src/contract/message.ts"
 import type { Answer, Model } from "../../src/contract/provider.ts"
@@ -9,34 +9,58 @@ import { announced, ended } from "./acp-scene.ts"
 import { over } from "./gates/column.ts"
 import { hostOf, ScriptedAgent } from "./scripted-agent.ts"
 
+/** Where requests of agents are counted. */
+interface Requests {
+  /** An agent asks its model. */
+  begin(): void
+  /** The budget has counted a request. */
+  count(): void
+}
+
 /** ACP agents of one process that ask a model, and report what each request has used. They die with their process. */
 export class MeteredAgents {
   readonly backend: Backend
   readonly #model: Model
+  readonly #requests: Requests
   readonly #agents = new Set<{ readonly agent: ScriptedAgent; readonly stop: AbortController }>()
+  #isDead = false
 
-  #atWork = 0
-  /** The most of them that were at work at once. */
-  most = 0
-
-  constructor(model: Model) {
+  constructor(model: Model, requests: Requests) {
     this.#model = model
+    this.#requests = requests
     const backend = acp({ name: "copilot" })
     this.backend = over(backend, {
-      open: (request) => {
-        const tools = request.tools.map(({ name }) => name)
-        return backend.open(request, this.#start(tools))
+      open: async (request) => {
+        if (this.#isDead) return new Promise<never>(() => {})
+        const started = this.#start(request.tools.map(({ name }) => name))
+        this.#agents.add(started)
+        const session = await backend.open(request, started.env)
+        return over(session, {
+          run: (input, host) => session.run(input, this.#counting(host)),
+          close: () => session.close().finally(() => this.#agents.delete(started)),
+        })
       },
     })
   }
 
-  /** Returns how many of them were at work. */
+  /** Returns how many of them it kills. */
   die(): number {
+    this.#isDead = true
     for (const { agent, stop } of this.#agents) {
       stop.abort()
       agent.crash("its process has died")
     }
-    return this.#atWork
+    return this.#agents.size
+  }
+
+  #counting(host: TurnHost): TurnHost {
+    return over(host, {
+      emit: (event) => {
+        const recorded = host.emit(event)
+        if (event.type === "metering" && totalTokens(event.usage) && !this.#isDead) this.#requests.count()
+        return recorded
+      },
+    })
   }
 
   #start(tools: readonly string[]) {
@@ -45,9 +69,7 @@ export class MeteredAgents {
     const agent: ScriptedAgent = new ScriptedAgent({
       "session/prompt": async ({ prompt }) => {
         messages.push({ role: "user", content: [{ type: "text", text: textOf(prompt) }] })
-        this.most = Math.max(this.most, ++this.#atWork)
         const stopReason = await this.#work(agent, messages, stop.signal, callTool)
-        this.#atWork--
         // Copilot reports the tokens of its whole process at the end, and nothing if it was stopped.
         return { stopReason }
       },
@@ -56,13 +78,12 @@ export class MeteredAgents {
         return null
       },
     })
-    this.#agents.add({ agent, stop })
     const env = hostOf(agent)
     const callTool = async (name: string, args: Json) => {
       if (tools.includes(name)) return env.service.current?.callTool({ name, args })
       return undefined
     }
-    return env
+    return { agent, stop, env }
   }
 
   /** Asks the model and runs its calls until it makes no more. Failed requests are repeated. */
@@ -73,6 +94,7 @@ export class MeteredAgents {
     callTool: (name: string, args: Json) => Promise<unknown>,
   ): Promise<string> {
     for (let turn = 1; !signal.aborted; turn++) {
+      this.#requests.begin()
       const answer = await this.#ask(messages, signal)
       if (answer === undefined) return "cancelled"
       agent.update({ sessionUpdate: "usage_update", used: totalTokens(answer.usage) ?? 0, size: 100_000 })

@@ -5,6 +5,8 @@ import { Steps } from "../shared/steps.ts"
 interface RecordingDesk {
   /** The run has to stop. Called once. */
   onHalt(stop: Stop): void
+  /** Something could not be recorded: the run must not go on without it. */
+  onFailure(error: unknown): void
   /** Another answer of the model begins. */
   onStep(): void
 }
@@ -30,10 +32,13 @@ export class Recording {
     return this.#lastDelta
   }
 
-  /** Runs work after everything that came before. It must not wait for a decision: others have to be recorded meanwhile. */
+  /** Runs work after everything that came before; if it fails, so does the run. It must not wait for a decision: others have to be recorded meanwhile. */
   enqueue<Value>(work: () => Value | Promise<Value>): Promise<Value> {
     const done = this.#queue.then(work)
-    this.#queue = done.then(nothing, nothing)
+    this.#queue = done.then(nothing, (error: unknown) => {
+      this.#isHalted = true
+      this.#desk.onFailure(error)
+    })
     return done
   }
 

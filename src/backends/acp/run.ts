@@ -59,6 +59,8 @@ export class AcpRun {
   readonly #meter: Meter
   readonly #controls = new Controls()
   #halted: Stop | undefined
+  /** What could not be recorded: the end of the run, whatever else stops it. */
+  #failure: Stop | undefined
   #isCancelled = false
   #isPrompted = false
   #killTimer: ReturnType<typeof setTimeout> | undefined
@@ -79,6 +81,10 @@ export class AcpRun {
     this.#meter = new Meter(host, counted)
     this.#recording = new Recording(host, turns, model, {
       onHalt: (stop) => void this.#halt(stop),
+      onFailure: (error) => {
+        this.#failure ??= failed(error)
+        void this.#cancel()
+      },
       onStep: () => {
         if (this.#controls.stopping) void this.#cancel()
       },
@@ -92,15 +98,11 @@ export class AcpRun {
 
   /** Never rejects. */
   async run(input: TurnInput): Promise<Stop> {
-    const { host } = this.#parts
     const stop = await this.#work(input).catch((error) => failed(error))
     clearTimeout(this.#killTimer)
     this.#gate.close()
-    await this.#recording.idle()
-    // An agent that has crashed reports no count any more.
-    this.#recordRequests()
-    this.#recording.leave(this.#controls.stopping)
-    for (const text of this.#controls.undelivered()) host.emit({ type: "steer", text })
+    await this.#recording.enqueue(() => this.#leave()).catch(() => undefined)
+    if (this.#failure) return this.#failure
     if (this.#halted) return this.#halted
     return stop.reason === "failed" && this.#controls.stopping ? { reason: "interrupted" } : stop
   }
@@ -153,6 +155,14 @@ export class AcpRun {
     }
   }
 
+  /** Records what is left when the agent has stopped. */
+  #leave(): void {
+    // An agent that has crashed reports no count any more.
+    this.#recordRequests()
+    this.#recording.leave(this.#controls.stopping)
+    for (const text of this.#controls.undelivered()) this.#parts.host.emit({ type: "steer", text })
+  }
+
   #first(input: TurnInput): readonly ContentPart[] {
     const { before } = this.#parts
     if (input.kind === "prompt") return [...before, ...input.content]
@@ -177,7 +187,9 @@ export class AcpRun {
 
   /** Takes what the newest request has used so far. The agent's own count comes with the end of the prompt. */
   #used({ tokens = 0, usd }: AcpEvent & { readonly type: "usage" }): void {
-    const { turn } = this.#recording.steps
+    const { turn: newest, continues } = this.#recording.steps
+    // A report may come before the answer of its request.
+    const turn = continues ? newest : newest + 1
     if (usd !== undefined) this.#costUsd = usd
     this.#perTurn.set(turn, Math.max(tokens, this.#perTurn.get(turn) ?? 0))
     // Other agents of the run, and a process that takes it over, have to count it.

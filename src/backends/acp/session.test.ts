@@ -173,6 +173,24 @@ describe("a session", () => {
     ).toEqual(recorded)
   })
 
+  test("of an agent that reports a request before and after its answer records each token of it once", async () => {
+    const used = (tokens: number) => ({ sessionUpdate: "usage_update", used: tokens, size: 9000 })
+    const { host } = await runScripted(
+      async (agent) => {
+        agent.update(announced(edit("c1")))
+        await agent.askPermission(edit("c1"))
+        agent.update(used(1000))
+        agent.update(ended("c1"))
+        agent.update(used(1500))
+        agent.say("Done.")
+        agent.update(used(1600))
+      },
+      { options: { name: "copilot", command: "copilot" }, request: { limits: limited } },
+    )
+    const recorded = host.events.flatMap((event) => (event.type === "metering" ? [event.usage.inputTokens] : []))
+    expect(recorded).toEqual([1000, 1500, 100])
+  })
+
   test("of an agent that reports no usage at all has unknown usage, not none", async () => {
     const { host } = await runScripted(() => {}, {
       answers: {

@@ -8,6 +8,7 @@ import {
   ScriptedAgent,
 } from "../../../test/support/scripted-agent.ts"
 import type { Permit } from "../../contract/backend.ts"
+import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import { acp } from "./index.ts"
 
@@ -140,6 +141,42 @@ test.each([1, 2])(
     expect(stop).toEqual({ reason: "limit" })
     expect(host.asked).toHaveLength(turns - 1)
     expect(chosen.slice(turns - 1).filter((answer) => answer !== "cancelled")).toEqual([])
+    expect(agent.sent("session/cancel")).toHaveLength(1)
+  },
+)
+
+const records = ["turn", "text-end", "tool-call", "metering", "tool-result"]
+test.each(records.flatMap((lost) => [[lost, "alone"] as const, [lost, "with all that follow"] as const]))(
+  "an agent is stopped once a record is lost, and the run fails with the reason: %s, %s",
+  async (lost, how) => {
+    const host = new RecordingHost(allowEverything)
+    let isLost = false
+    const write = (type: string) => {
+      if (isLost ? how === "alone" : type !== lost) return
+      isLost = true
+      throw new LonghaulError("storage", "The disk is full.")
+    }
+    host.beginTurn = async () => {
+      write("turn")
+      return true
+    }
+    const { emit } = host
+    host.emit = (event) => {
+      write(event.type)
+      return emit.call(host, event) as typeof event // Safe: it returns what it is given.
+    }
+    const { agent, stop } = await runScripted(
+      async (each) => {
+        each.say("Now.")
+        each.update(announced(edit("c1")))
+        await each.askPermission(edit("c1"))
+        each.update({ sessionUpdate: "usage_update", used: 1000, size: 9000 })
+        each.update(ended("c1"))
+        await each.askPermission(edit("c2"))
+      },
+      { host, request: { limits: { turns: 10, reserved: true } } },
+    )
+    expect(stop).toMatchObject({ reason: "failed", failure: { code: "storage", message: "The disk is full." } })
     expect(agent.sent("session/cancel")).toHaveLength(1)
   },
 )

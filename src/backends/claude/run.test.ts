@@ -18,6 +18,8 @@ interface Setting {
   readonly isEnough?: boolean
   /** The run has no turn left. */
   readonly isOver?: boolean
+  /** The host's check of an answer. */
+  readonly review?: () => Promise<string | undefined>
 }
 
 function scene({
@@ -27,6 +29,7 @@ function scene({
   usage,
   isEnough = false,
   isOver = false,
+  review = async () => (isEnough ? "Better." : undefined),
 }: Setting = {}) {
   const inbox = new Inbox<Delivery>()
   const sent: string[] = []
@@ -61,7 +64,7 @@ function scene({
     },
     beginTurn: async () => !isOver,
     endTurn: async () => !isEnough,
-    review: async () => (isEnough ? "Better." : undefined),
+    review,
     authorize: async () => {
       if (permit === "rejects") throw new Error("lost")
       return permit
@@ -326,6 +329,19 @@ test("an answer after which the host wants no more is the last one: it is not re
   tell(began)
   tell(done)
   expect(await run.run(prompt)).toEqual({ reason: "done", text: "Done." })
+  expect(sent).toEqual(["Do it."])
+})
+
+test("a run that is interrupted while its answer is checked does not ask for another answer", async () => {
+  const { run, sent, tell } = scene({
+    async review() {
+      run.interrupt("immediate")
+      return "Better."
+    },
+  })
+  tell(began)
+  tell(done)
+  expect(await run.run(prompt)).toEqual({ reason: "interrupted" })
   expect(sent).toEqual(["Do it."])
 })
 

@@ -281,6 +281,8 @@ export class ClaudeRun {
     const complaint = await host.review(text)
     if (complaint !== undefined && this.#steps.turn >= this.#parts.lastTurn) return { reason: "limit" }
     if (complaint !== undefined) {
+      // It would answer, although it was told to stop.
+      if (this.#isInterrupted) return { reason: "interrupted" }
       await this.#outbox.send([
         { type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text },
       ])
