@@ -152,16 +152,23 @@ test("POL-09 by default, 65,536 bytes of an output are sent, and not one more", 
 })
 
 test("POL-08 by default, each request has 10 seconds", async () => {
-  const timeout = vi.spyOn(AbortSignal, "timeout")
-  onTestFinished(() => timeout.mockRestore())
-  const signals: unknown[] = []
-  const answer: typeof fetch = async (_, init) => {
-    signals.push(init?.signal)
-    return Response.json({ decision: "allow" })
-  }
-  await new PolicyClient({ baseUrl: "https://policy.example", apiKey: "k", fetch: answer }).preTool(use)
-  expect(timeout.mock.calls).toEqual([[10_000]])
-  expect(signals).toEqual([timeout.mock.results[0]?.value])
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  onTestFinished(() => void vi.useRealTimers())
+  let decided: unknown
+  const signal = await new Promise<AbortSignal>((resolve) => {
+    const silent: typeof fetch = (_, init) =>
+      new Promise((_answer, refuse) => {
+        const limit = init?.signal
+        limit?.addEventListener("abort", () => refuse(limit.reason))
+        if (limit) resolve(limit)
+      })
+    decided = new PolicyClient({ baseUrl: "https://policy.example", apiKey: "k", fetch: silent }).preTool(use)
+  })
+  vi.advanceTimersByTime(9_999)
+  expect(signal.aborted).toBe(false)
+  vi.advanceTimersByTime(1)
+  expect(signal.aborted).toBe(true)
+  expect(await decided).toMatchObject({ decision: "deny" })
 })
 
 describe("credentials", () => {
