@@ -15,6 +15,7 @@ import { mutations as offload } from "./offload.mjs"
 import { mutations as ownership } from "./ownership.mjs"
 import { mutations as policy } from "./policy.mjs"
 import { mutations as policyLines } from "./policy-lines.mjs"
+import { mutations as policyPaths } from "./policy-paths.mjs"
 import { mutations as questions } from "./questions.mjs"
 import { mutations as results } from "./results.mjs"
 import { mutations as runs } from "./runs.mjs"
@@ -33,6 +34,7 @@ export const mutations = [
   ...config,
   ...policy,
   ...policyLines,
+  ...policyPaths,
   ...approvals,
   ...results,
   ...offload,

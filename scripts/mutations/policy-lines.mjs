@@ -178,7 +178,7 @@ export const mutations = [
   ),
   mutation(
     "policy: a command that reads a whole folder is judged by its words",
-    [[`${rules}/decide-line.ts`, "if (reaching !== undefined) return atLeastAsk(open, reaching)", ""]],
+    [[`${rules}/decide-line.ts`, "if (reaching !== undefined) return askWhereRefused(step, reaching)", ""]],
     reach("grep -r X . is asked where something refused exists"),
     reach("sort --compress-program=./run a.txt is asked where it could start or use what a rule refuses"),
   ),

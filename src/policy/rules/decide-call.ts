@@ -1,10 +1,10 @@
 import type { PolicyCall } from "../../contract/policy.ts"
-import { type CallFacts, factsOf } from "./compile-rule.ts"
+import { type CallFacts, factsOf, refusesUse } from "./compile-rule.ts"
 import { lineSteps } from "./decide-line.ts"
 import { type CallUses, type Part, usesOf } from "./known-tools.ts"
 import type { PathUse } from "./path-pattern.ts"
 import type { ToolRules } from "./rule-index.ts"
-import { atLeastAsk, type DecisionContext, type Step, stepFor } from "./step.ts"
+import { askWhereRefused, atLeastAsk, type DecisionContext, type Step, stepFor } from "./step.ts"
 
 /** Decides every use of a call on its own: each command of a line, what it reads, writes and fetches. The strictest step decides. */
 export async function stepsOf(call: PolicyCall, context: DecisionContext): Promise<readonly Step[]> {
@@ -36,7 +36,8 @@ async function pathStep(
   const { paths, isUnresolved } = rules.usesPath ? await context.findPaths(given, call) : noPaths
   const used = paths.map((path) => ({ ...path, can }))
   const step = stepFor(call.tool, rules.all, factsOf(call, { paths: used, ...more }), context)
-  return isUnresolved ? atLeastAsk(step, "A path of the call cannot be resolved.") : step
+  const ask = rules.all.some((rule) => refusesUse(rule, can)) ? askWhereRefused : atLeastAsk
+  return isUnresolved ? ask(step, "A path of the call cannot be resolved.") : step
 }
 
 const noPaths = { paths: [], isUnresolved: false }
@@ -50,7 +51,7 @@ async function unknownStep(
 ): Promise<Step> {
   const step = await pathStep(call, paths, undefined, rules, context, { urls: fetch, isKnown: false })
   if (!context.refusesPaths || !linkNames.test(call.tool)) return step
-  return atLeastAsk({ ...step, verdict: step.verdict ?? "allow" }, "It may make a link to a path that a rule refuses.")
+  return askWhereRefused(step, "It may make a link to a path that a rule refuses.")
 }
 
 /** Tools of unknown use whose names say that they make links. */

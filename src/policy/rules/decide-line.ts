@@ -4,11 +4,11 @@ import { changesPaths, makesLink, redirectsOfOptions } from "../shell/programs.t
 import { mayStartPrograms } from "../shell/variables.ts"
 import { pathsOfCommand } from "./command-paths.ts"
 import { wordsOf } from "./command-pattern.ts"
-import { appliesTo, type CallFacts, factsOf, refusesUse } from "./compile-rule.ts"
+import { appliesTo, type CallFacts, factsOf, refusesPaths, refusesUse } from "./compile-rule.ts"
 import type { Part } from "./known-tools.ts"
 import { whyAskReach } from "./reach-step.ts"
 import type { ToolRules } from "./rule-index.ts"
-import { atLeastAsk, type DecisionContext, type Step, stepFor, strictness } from "./step.ts"
+import { askWhereRefused, atLeastAsk, type DecisionContext, type Step, stepFor, strictness } from "./step.ts"
 
 /** Decides every command and redirect of a line. `isKnown` false: the tool may do something else with the line. */
 export async function lineSteps(
@@ -49,32 +49,26 @@ async function commandStep(
   const { call } = facts
   const words = wordsOf(command)
   const { named, unknown } = rules.usesPath ? pathsOfCommand(command, line) : noNames
-  const found =
-    named.length === 0
-      ? []
-      : (
-          await context.findPaths(
-            named.map(({ path }) => path),
-            call,
-          )
-        ).paths
-  const paths = found.map((path, index) => ({ ...path, can: named[index]?.can }))
+  const written = named.map(({ path }) => path)
+  const found = written.length === 0 ? noPaths : await context.findPaths(written, call)
+  const paths = found.paths.map((path, index) => ({ ...path, can: named[index]?.can }))
   const step = stepFor(shown(command), rules.forCommand(words), { ...facts, paths, command: words }, context)
   if (isContained(call, context)) return step
   const [variable] = command.variables
   const starting = context.refuses ? command.variables.find(mayStartPrograms) : undefined
-  // No tier may pass what a rule might refuse.
-  const open = { ...step, verdict: step.verdict ?? "allow" }
-  if (starting !== undefined) return atLeastAsk(open, `${starting} can make it start other programs.`)
+  if (starting !== undefined) return askWhereRefused(step, `${starting} can make it start other programs.`)
   if (context.refusesPaths && makesLink(command)) {
-    return atLeastAsk(open, "It makes a link, which may lead to a path that a rule refuses.")
+    return askWhereRefused(step, "It makes a link, which may lead to a path that a rule refuses.")
   }
   const refusing = rules.forCommand(words)
   if (unknown.some((can) => refusing.some((rule) => refusesUse(rule, can)))) {
-    return atLeastAsk(open, "A word of the command is computed, or may lead elsewhere by then: it may be a path.")
+    return askWhereRefused(step, "A word of the command is computed, or may lead elsewhere by then: it may be a path.")
+  }
+  if (found.isUnresolved && refusing.some(refusesPaths)) {
+    return askWhereRefused(step, "A path of the command cannot be resolved.")
   }
   const reaching = await whyAskReach(call, command, line, rules, context)
-  if (reaching !== undefined) return atLeastAsk(open, reaching)
+  if (reaching !== undefined) return askWhereRefused(step, reaching)
   return variable === undefined ? step : atLeastAsk(step, `${variable} can change what the command does.`)
 }
 
@@ -94,6 +88,7 @@ async function redirectStep(
   const rules = context.rulesOf(made)
   const isFree = isContained(call, context)
   const own = isFree ? { default: "allow" as const } : context
+  const asked = rules.all.some((rule) => refusesUse(rule, access)) ? askWhereRefused : atLeastAsk
   const isMoved = commands.length > 1 && commands.some(changesPaths)
   // The kernel resolves `link/..` differently from the file tools.
   const isComputed =
@@ -103,14 +98,12 @@ async function redirectStep(
     /[^./][^/]*\/+\.\.(\/|$)/.test(target.text)
   if (isComputed) {
     const step = stepFor(subject, rules.all, factsOf(made), own)
-    const isOpen = rules.all.some((rule) => refusesUse(rule, access))
-    const given = isOpen ? { ...step, verdict: step.verdict ?? "allow" } : step
-    return isFree ? step : atLeastAsk(given, "The target of a redirect is computed.")
+    return isFree ? step : asked(step, "The target of a redirect is computed.")
   }
   const found = rules.usesPath ? await context.findPaths([target.text], call) : noPaths
   const paths = found.paths.map((path) => ({ ...path, can: access }))
   const step = stepFor(subject, rules.all, factsOf(made, { paths }), own)
-  return found.isUnresolved ? atLeastAsk(step, "The target of a redirect cannot be resolved.") : step
+  return found.isUnresolved ? asked(step, "The target of a redirect cannot be resolved.") : step
 }
 
 const noPaths = { paths: [], isUnresolved: false }

@@ -1,6 +1,14 @@
 import type { PolicyCall } from "../../contract/policy.ts"
 import type { Part } from "./known-tools.ts"
-import { type PathBases, type PathSpellings, readingsOf, spell } from "./path-pattern.ts"
+import {
+  absolutePath,
+  isBelowDescriptor,
+  meaningsOf,
+  type PathBases,
+  type PathSpellings,
+  readingsOf,
+  spell,
+} from "./path-pattern.ts"
 
 /** Returns where an absolute path leads: links are resolved as far as the path exists. Rejects if that is unknown. */
 export type ResolvePath = (path: string) => Promise<string>
@@ -37,20 +45,49 @@ export function pathFinder(resolvePath: ResolvePath | undefined, homeFolder: str
         paths.push(unknownPath)
         continue
       }
-      const readings = readingsOf(path, bases)
-      const real: string[] = []
-      for (const reading of resolvePath === undefined ? [] : readings) {
-        try {
-          real.push((await resolvePath?.(reading)) ?? reading)
-        } catch {
-          isUnresolved = true
-        }
-      }
-      paths.push(spell(path, readings, real, bases))
+      const meanings = meaningsOf(path, bases)
+      const found = await resolved(meanings, bases, resolvePath)
+      isUnresolved ||= found.isUnresolved
+      const { readings, real } = found
+      paths.push([...readings, ...real].some(isBelowDescriptor) ? unknownPath : spell(path, readings, real, bases))
     }
     return { paths, isUnresolved, bases }
   }
 }
 
 const mostWorkspaces = 100
+
+/** `readings`: as written, and as the kernel reads it. `real`: where they lead. */
+async function resolved(meanings: readonly string[], bases: PathBases, resolvePath: ResolvePath | undefined) {
+  const written = readingsOf(meanings, bases)
+  if (resolvePath === undefined) return { readings: written, real: [], isUnresolved: false }
+  let isUnresolved = false
+  const attempt = async (work: Promise<string>): Promise<readonly string[]> => {
+    try {
+      return [await work]
+    } catch {
+      isUnresolved = true
+      return []
+    }
+  }
+  const stepped = await Promise.all(
+    meanings.filter((path) => leavesFolder.test(path)).map((path) => attempt(kernelPath(path, resolvePath))),
+  )
+  const readings = [...new Set([...written, ...readingsOf(stepped.flat(), bases)])]
+  const real = await Promise.all(readings.map((reading) => attempt(resolvePath(reading))))
+  return { readings, real: real.flat(), isUnresolved }
+}
+
+const leavesFolder = /[^/]\/+\.\.(\/|$)/
+
+/** For the kernel, `link/..` is the folder above the one that the link leads to, and not the one that the link is in. */
+async function kernelPath(path: string, resolvePath: ResolvePath): Promise<string> {
+  const parts = path.split("/")
+  if (parts.filter((part) => part === "..").length > mostSteps) throw new Error("too many steps")
+  let at = "/"
+  for (const part of parts) at = absolutePath(part === ".." ? await resolvePath(at) : at, `./${part}`)
+  return at
+}
+
+const mostSteps = 40
 const unknownPath: PathSpellings = { spellings: [], isKnown: false }

@@ -85,17 +85,32 @@ function mayMatchBelow(pattern: readonly string[], folder: readonly string[]): b
   return pattern.length > folder.length
 }
 
-/** The absolute paths that a text can mean: programs differ in whether they expand `~` and read `file:` addresses. */
-export function readingsOf(written: string, { cwd, homeFolder }: PathBases): readonly string[] {
-  const readings = [absolutePath(cwd, written)]
-  if (/^~(\/|$)/.test(written) && homeFolder !== undefined)
-    readings.push(absolutePath(homeFolder, `./${written.slice(1)}`))
+/** The absolute texts that a path can mean, as the kernel gets them: programs differ in whether they expand `~` and read `file:` addresses. */
+export function meaningsOf(written: string, { cwd, homeFolder }: PathBases): readonly string[] {
+  const meanings = [written.startsWith("/") ? written : `${cwd}/${written}`]
+  if (/^~(\/|$)/.test(written) && homeFolder !== undefined) meanings.push(`${homeFolder}/${written.slice(1)}`)
   // As the parser of addresses reads it, which ignores blanks before it and line breaks inside.
   const url = written.includes(":") && URL.canParse(written) ? new URL(written) : undefined
-  const file = url?.protocol === "file:" ? decoded(url.pathname) : undefined
-  if (file !== undefined) readings.push(absolutePath("/", file))
-  const inProcess = [written, file, ...readings].map((path) => path && ofProcess(path, cwd))
-  return [...readings, ...inProcess.filter((path) => path !== undefined)]
+  if (url?.protocol !== "file:") return meanings
+  // The parser takes `..` out of it, which others leave to the kernel.
+  const [, rest = ""] = /^[^:]*:(?:\/\/[^/]*)?(\/.*)$/s.exec(written) ?? []
+  return [...meanings, decoded(url.pathname), ...(rest === "" ? [] : [decoded(rest)])]
+}
+
+/** The absolute paths that these texts name, without `..`. */
+export function readingsOf(meanings: readonly string[], { cwd }: PathBases): readonly string[] {
+  const readings = meanings.map((path) => absolutePath("/", path))
+  const inProcess = [...meanings, ...readings].map((path) => ofProcess(path, cwd))
+  return [...new Set([...readings, ...inProcess.filter((path) => path !== undefined)])]
+}
+
+/** True for a path below an open file of a process: it can be any folder. The first three alone are where its output goes. */
+export function isBelowDescriptor(path: string): boolean {
+  const [, number, rest] =
+    /^\/(?:proc\/[^/]+\/(?:task\/[^/]+\/)?fd|dev\/fd)\/([^/]+)(\/.+)?$/s.exec(path) ??
+    /^\/dev\/(std(?:in|out|err))(\/.+)$/s.exec(path) ??
+    []
+  return number !== undefined && (rest !== undefined || !/^[012]$/.test(number))
 }
 
 /** Where `/proc/self/cwd/x` and `/proc/self/root/x` lead for the program that opens them, which is not this one. */

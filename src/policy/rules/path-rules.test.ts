@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { linkedFiles, policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
-import type { PolicyRule } from "../../contract/policy.ts"
+import type { PolicyCall, PolicyRule } from "../../contract/policy.ts"
 
 const denyEnv = { default: "allow", rules: [{ deny: { tool: ["Read", "Write"], path: "**/.env*" } }] } as const
 const allowSource = { default: "deny", rules: [{ allow: { tool: ["Read", "Write"], path: "src/**" } }] } as const
@@ -238,5 +238,77 @@ describe("the folders of a process", () => {
     const allow = { default: "deny", rules: [{ allow: { read: "docs/**" } }] } as const
     expect(await verdictOf(allow, policyCall("Read", { path: "/proc/self/cwd/docs/a" }))).toBe("deny")
     expect(await verdictOf(rules, policyCall("Read", { path: "/proc/self/cwd/docs/a" }))).toBe("tier")
+  })
+})
+
+describe("a path through a link and out of it again", () => {
+  const rules: PolicyRule[] = [{ deny: { path: "secrets/**" } }]
+  const resolvePath = linkedFiles({ "/ws/link": "/ws/secrets/deep", "/dev/fd": "/proc/7/fd", "/ws/out": "/tmp/deep" })
+  test.each([
+    ["link/../key"],
+    ["./docs/../link/.././key"],
+    ["/ws/link/../key"],
+    ["out/../../ws/secrets/key"],
+    ["/dev/fd/../cwd/secrets/key"],
+    ["/dev/fd/../task/7/cwd/secrets/key"],
+    ["/dev/fd/../root/ws/secrets/key"],
+    ["file:///ws/link/../key"],
+  ])("%s is where the kernel finds it", async (path) => {
+    expect(await verdictOf(rules, policyCall("Bash", { command: `cat ${path}` }), { resolvePath })).toBe("deny")
+    expect(await verdictOf(rules, policyCall("mcp:fs/get", { path }), { resolvePath })).toBe("deny")
+  })
+
+  test("is permitted only if it is in both readings", async () => {
+    const allow = (read: readonly string[]) => ({ default: "deny", rules: [{ allow: { read } }] }) as const
+    const call = policyCall("Read", { path: "link/../a" })
+    expect(await verdictOf(allow(["a"]), call, { resolvePath })).toBe("deny")
+    expect(await verdictOf(allow(["a", "secrets/**"]), call, { resolvePath })).toBe("allow")
+  })
+
+  test("with more steps than can be followed is asked", async () => {
+    const command = `cat ${"link/../".repeat(41)}key`
+    expect(await verdictOf(rules, policyCall("Bash", { command }), { resolvePath })).toBe("ask")
+  })
+})
+
+describe("a path below an open file of a process", () => {
+  const rules: PolicyRule[] = [{ deny: { path: "secrets/**" } }]
+  test.each([
+    ["/dev/fd/3/secrets/key"],
+    ["/dev/fd/3"],
+    ["/dev/fd/0/secrets/key"],
+    ["/dev/stdin/secrets/key"],
+    ["/proc/self/fd/3/key"],
+    ["/proc/self/task/1/fd/3/key"],
+    ["/dev/fd/../fd/3/key"],
+  ])("%s can be any path", async (path) => {
+    expect(await verdictOf(rules, policyCall("Bash", { command: `cat ${path} 3< .` }))).toBe("deny")
+    expect(
+      await verdictOf({ default: "deny", rules: [{ allow: { read: "/**" } }] }, policyCall("Read", { path })),
+    ).toBe("deny")
+  })
+
+  test.each([["cat /dev/stdin"], ["cat /dev/fd/0"], ["echo x > /dev/stderr"], ["echo x > /proc/self/fd/1"]])(
+    "%s is what the command is given anyway",
+    async (command) => {
+      expect(await verdictOf(rules, policyCall("Bash", { command }))).toBe("tier")
+    },
+  )
+})
+
+describe("a path that cannot be resolved, where a rule refuses paths", () => {
+  const resolvePath = async (path: string) => {
+    if (path.startsWith("/ws/broken")) throw new Error("a broken link")
+    return path
+  }
+  const calls: readonly (readonly [string, PolicyCall])[] = [
+    ["a word of a command", policyCall("Bash", { command: "tee broken" })],
+    ["a redirect", policyCall("Bash", { command: "echo x > broken" })],
+    ["a redirect without a command", policyCall("Bash", { command: "> broken" })],
+    ["an argument", policyCall("mcp:fs/put", { path: "broken" })],
+  ]
+  test.each(calls)("is asked as %s, whatever the tier", async (_, call) => {
+    expect(await verdictOf([{ deny: { write: "secrets/**" } }], call, { resolvePath })).toBe("ask")
+    expect(await verdictOf([{ deny: { exec: "curl **" } }], call, { resolvePath })).toBe("tier")
   })
 })

@@ -74,3 +74,8 @@ export function atLeastAsk(step: Step, text: string): Step {
   if (step.verdict !== "allow") return step
   return { ...step, verdict: "ask", reasons: [{ stage: "rule", verdict: "ask", text }, ...step.reasons] }
 }
+
+/** The same where a rule might refuse it: no tier may pass it either. */
+export function askWhereRefused(step: Step, text: string): Step {
+  return atLeastAsk({ ...step, verdict: step.verdict ?? "allow" }, text)
+}
