@@ -101,6 +101,21 @@ test.each([
   expect(await verdictOf({ default: "ask", rules }, policyCall("Bash", { command }))).toBe(expected)
 })
 
+test.each([
+  ["git -C other diff --output=out/a", "ask"],
+  ["git -C out diff --output=a", "allow"],
+  ["git -C out diff --no-index ../docs/a b", "ask"],
+  ["git -C docs diff --no-index a b", "allow"],
+])("what git uses in the folder that -C names is decided there: %s as %s", async (command, expected) => {
+  attacks.tried(1)
+  const rules: PolicyRule[] = [
+    { allow: { exec: "git **" } },
+    { allow: { write: "out/**" } },
+    { allow: { read: "docs/**" } },
+  ]
+  expect(await verdictOf({ default: "ask", rules }, policyCall("Bash", { command }))).toBe(expected)
+})
+
 test("rules for commands and URLs apply to every tool that runs or fetches them", async () => {
   const exec: PolicyRule[] = [{ deny: { exec: "rm **" } }]
   const fetch: PolicyRule[] = [{ deny: { fetch: "*://evil.example/**" } }]

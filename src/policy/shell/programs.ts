@@ -31,7 +31,8 @@ function outputOption(name: string, text: string): RegExpExecArray | undefined {
 }
 
 /** Files that options make a command write or read, as a redirect would: a permission for its words is none for them. */
-export function redirectsOfOptions({ words: [program, ...args] }: ShellCommand): readonly Redirect[] {
+export function redirectsOfOptions(command: ShellCommand): readonly Redirect[] {
+  const [program, ...args] = command.words
   const name = nameOf(program)
   const written = args.flatMap((word, index): Redirect[] => {
     const found = outputOption(name, word.text)
@@ -39,7 +40,10 @@ export function redirectsOfOptions({ words: [program, ...args] }: ShellCommand):
     const target = found[1] ? { ...word, text: found[1] } : args[index + 1]
     return [{ access: "write", target: target ?? { text: "", isFixed: false } }]
   })
-  return name === "git" ? [...written, ...comparedByGit(args)] : written
+  const folders = foldersOf(command)
+  return [...written, ...(name === "git" ? comparedByGit(args) : [])].map(({ access, target }) => {
+    return { access, target: { ...target, text: pathsIn(folders, target.text)[0] ?? target.text } }
+  })
 }
 
 /** `git diff` compares any two files if it is told so, or if one of them is outside the repository. */
@@ -49,6 +53,34 @@ function comparedByGit(args: readonly Word[]): readonly Redirect[] {
   const files = args.slice(start + 1).filter(({ text }) => !/^-./.test(text) && text !== "/dev/null")
   const isAny = args.some(({ text, isFixed }) => isFixed && (text === "--no-index" || /^(\/|~|\.\.(\/|$))/.test(text)))
   return isAny ? files.map((target) => ({ access: "read", target })) : []
+}
+
+/** Folders that the paths of a command start from: its own, or one that it is told to change to, as with `git -C a` and `tar -C a`. */
+export function foldersOf({ words: [program, ...args] }: ShellCommand): readonly string[] {
+  const isGit = nameOf(program) === "git"
+  // Behind its command, git has other options of this name.
+  const end = isGit ? args.findIndex(({ text }, index) => !/^-./.test(text) && args[index - 1]?.text !== "-C") : -1
+  const texts = (end === -1 ? args : args.slice(0, end)).map(({ text }) => text)
+  let folder = "."
+  const changed = texts.flatMap((text, index) => {
+    const next = texts.slice(index + 1)
+    // Among other letters, the values of options follow in their order.
+    if (/^-[A-Za-z]+C$|^-[A-Za-z]*C[A-Za-z]+$/.test(text) || (index === 0 && /^[A-Za-z]*C[A-Za-z]*$/.test(text))) {
+      return next.slice(0, 3)
+    }
+    const [, given] = /^(?:-C|--(?:directory|cd|cwd|chdir|prefix)(?:=|$))(.*)$/s.exec(text) ?? []
+    if (given === undefined) return []
+    const to = given === "" ? (next[0] ?? ".") : given
+    folder = to.startsWith("/") ? to : `${folder}/${to}`
+    return [folder]
+  })
+  return isGit ? [folder] : [".", ...changed]
+}
+
+/** A path from each of the folders. */
+export function pathsIn(folders: readonly string[], path: string): readonly string[] {
+  if (/^[/~]/.test(path)) return [path]
+  return folders.map((folder) => (folder === "." ? path : `${folder}/${path}`))
 }
 
 /** Commands that are there to make links. */

@@ -46,8 +46,10 @@ export function openToCommands(rules: readonly NamedRule[]) {
   return rules.flatMap(({ name, rule }) => {
     const { path, read = path, write = path, tool } = rule.deny ?? rule.ask ?? {}
     if ((read ?? write) === undefined || !listOf(tool ?? "*").some((each) => compileTool(each)("Bash"))) return []
+    const bringing = write === undefined ? "" : ", and `git checkout` can change them"
     const without =
-      "without a required sandbox, programs such as node, make or `npm test` can use these paths: their code is not read"
+      "without a required sandbox, programs such as node, make or `npm test` can use these paths: their code is not read" +
+      bringing
     const inside =
       read === undefined
         ? "in a sandbox, new files that match are only reported"
