@@ -12,25 +12,34 @@ interface ForeignUse {
   readonly toolName: string
   readonly toolInput?: JsonObject
   readonly toolType?: "shell" | "mcp"
+  readonly toolOutput?: string
 }
 
 /** What `policy serve` answers to another agent, and what the same rules say in its own process. */
-async function answersOn(document: PolicyDocument, use: ForeignUse): Promise<readonly string[]> {
+async function answersOn(
+  document: PolicyDocument,
+  use: ForeignUse,
+  stage: "pre-tool" | "post-tool" = "pre-tool",
+): Promise<readonly string[]> {
   const rules = await compileRules([{ document, source: "test" }])
   const serve = policyServer({ rules, keys: { apiKeys: { agent: "key-of-the-agent" } }, audit: () => {} })
   const common = { version: 1, client: "x", sessionId: "s", requestId: "r", at: "2026-01-01T00:00:00Z" }
-  const call = { workspace: "/ws", toolInput: {}, toolUseId: "1", digest: "d", ...use }
+  const { toolOutput = "", ...given } = use
+  const call = { workspace: "/ws", toolInput: {}, toolUseId: "1", digest: "d", ...given }
+  const output = { outcome: "ok" as const, toolOutput }
   const response = await serve(
-    new Request("http://localhost/api/v1/hooks/pre-tool", {
+    new Request(`http://localhost/api/v1/hooks/${stage}`, {
       method: "POST",
       headers: { authorization: "Bearer key-of-the-agent" },
-      body: JSON.stringify({ ...common, ...call }),
+      body: JSON.stringify({ ...common, ...call, ...(stage === "post-tool" && output) }),
     }),
   )
   // Safe: the handler's own answer.
   const answered = (await response.json()) as { readonly decision: string }
   const host = { resolvePath: async (path: string) => path }
-  const local = await toolPolicy(document, { workspace: "/ws", host }).preTool({ sessionId: "s", ...call })
+  const policy = toolPolicy(document, { workspace: "/ws", host })
+  const seen = { sessionId: "s", ...call }
+  const local = await (stage === "pre-tool" ? policy.preTool(seen) : policy.postTool(seen, output))
   return [answered.decision, local.decision]
 }
 
@@ -77,10 +86,10 @@ describe("a tool of an MCP server, as other agents name it", () => {
     const rules = await compileRules([{ document, source: "test" }])
     for (const tool of ["mcp:crm/get", "mcp__crm__get"]) {
       expect(rules.tier(tool)).toBe("high")
-      expect(rules.scan(tool, "123456789")).toMatchObject({ verdict: "block" })
+      expect(rules.scan({ tool }, "123456789")).toMatchObject({ verdict: "block" })
     }
-    expect(rules.scan("ReadMcpResource", "123456789")).toMatchObject({ verdict: "block" })
-    expect(rules.scan("Read", "123456789")).toBeUndefined()
+    expect(rules.scan({ tool: "ReadMcpResource" }, "123456789")).toMatchObject({ verdict: "block" })
+    expect(rules.scan({ tool: "Read" }, "123456789")).toBeUndefined()
   })
 })
 
@@ -114,6 +123,61 @@ describe("the shell of another agent", () => {
     expect((await answersOn({ rules: [] }, use("ls")))[0]).toBe("ask")
   })
 
+  const secrets = (path = "secrets/**"): PolicyDocument => ({ default: "allow", rules: [{ deny: { path } }] })
+  const placed = (command: Json, more: JsonObject) => ({ ...use(command), toolInput: { command, ...more } })
+
+  test.each([
+    [{ directory: "secrets" }],
+    [{ dir_path: "docs/../secrets" }],
+    [{ workdir: "/ws/secrets" }],
+    [{ cwd: "secrets" }],
+    [{ working_directory: "secrets" }],
+    [{ workingDirectory: "secrets" }],
+    [{ cwd: "/ws", workdir: "secrets" }],
+  ])("runs its command in the folder of %j", async (folder) => {
+    for (const line of ["cat key", "ls", "echo x > key", "npm test"]) {
+      expect(await answersOn(secrets(), placed(line, folder)), line).toEqual(denied)
+      expect(await verdictOf(secrets(), policyCall("Bash", { command: line, ...folder })), line).toBe("deny")
+    }
+    expect(await answersOn(secrets("docs/**"), placed("cat key", folder))).toEqual(allowed)
+    expect(await answersOn(secrets("secrets/private/**"), placed("cat private/key", folder))).toEqual(denied)
+  })
+
+  test("runs it in the working folder if none is named, and cannot be decided in one that is no text", async () => {
+    for (const folder of [{}, { directory: "" }, { directory: null }]) {
+      expect(await answersOn(secrets(), placed("cat a", folder))).toEqual(allowed)
+    }
+    expect((await answersOn(secrets(), placed("cat a", { directory: 1 })))[1]).toBe("deny")
+    expect(await verdictOf(secrets(), policyCall("Bash", { command: "cat key" }, { cwd: "/ws/secrets" }))).toBe("deny")
+    expect(await verdictOf(secrets(), policyCall("Bash", { command: "ls" }, { cwd: "/ws/secrets" }))).toBe("deny")
+  })
+
+  test.each([
+    [{ commands: ["ls", "cat secrets/key"] }],
+    [{ commands: [["cat", "secrets/key"]] }],
+    [{ command: "cat", args: ["secrets/key"] }],
+    [{ command: ["cat"], args: ["-n", "secrets/key"] }],
+  ])("has further commands and words in %j", async (toolInput) => {
+    expect(await answersOn(secrets(), { ...use(""), toolInput })).toEqual(denied)
+    expect(
+      await answersOn({ default: "allow", rules: [{ deny: { exec: "cat **" } }] }, { ...use(""), toolInput }),
+    ).toEqual(denied)
+  })
+
+  test("is asked about a list that may be one line, or has something else than texts", async () => {
+    for (const toolInput of [{ command: ["cat secrets/key"] }, { command: "ls", args: [1] }, { commands: [1] }]) {
+      expect(await answersOn(secrets(), { ...use(""), toolInput })).toEqual(["ask", "deny"])
+    }
+  })
+
+  test("has the output rules of Bash", async () => {
+    const document: PolicyDocument = { default: "allow", output: [{ block: { tool: "Bash", pattern: "\\d{9}" } }] }
+    const toolOutput = "123456789"
+    expect(await answersOn(document, { ...use("ls"), toolOutput }, "post-tool")).toEqual(["block", "block"])
+    const { toolType: _, ...named } = use("ls")
+    expect(await answersOn(document, { ...named, toolOutput }, "post-tool")).toEqual(allowed)
+  })
+
   test("does not open the files of a redirect by rules about Bash", async () => {
     const document: PolicyDocument = {
       default: "deny",
@@ -141,6 +205,15 @@ describe("arguments that are paths", () => {
     [{ files: { "secrets/k": "text" } }],
     [{ src: "a", dest: "secrets/k" }],
     [{ uri: "file:///ws/secrets/k" }],
+    [{ fileName: "secrets/k" }],
+    [{ pathname: "secrets/k" }],
+    [{ path1: "a", path_2: "secrets/k" }],
+    [{ moves: [{ src: "a", dst: "secrets/k" }] }],
+    [{ cwd: "secrets" }],
+    [{ attachments: ["secrets/k"] }],
+    [{ url: "file:///ws/secrets/k" }],
+    [{ image: " FILE:///ws/secrets/k" }],
+    [{ list: ["file:///ws/secrets/k"] }],
   ])("%j names a path that a rule refuses", async (args) => {
     for (const word of ["path", "read", "write"]) {
       const document = { default: "allow", rules: [{ deny: { [word]: "secrets/**" } }] } as const
@@ -184,6 +257,9 @@ describe("resources of an MCP server", () => {
     ["ListMcpResources", { server: "x" }, "deny"],
     ["ListMcpResources", { server: "y" }, "allow"],
     ["ListMcpResources", {}, "deny"],
+    ["list_mcp_resources", { server: "x" }, "deny"],
+    ["list_mcp_resource_templates", {}, "deny"],
+    ["read_mcp_resource", { server: "y", uri: "a://b" }, "allow"],
   ])("%s %j beside a refusal of the whole server x: %s", async (tool, args, verdict) => {
     expect(await verdictOf(document, policyCall(tool, args))).toBe(verdict)
   })

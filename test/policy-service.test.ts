@@ -359,7 +359,7 @@ describe("the reference service", () => {
             : tool === "Fetch"
               ? { verdict: "allow", args: { ...(args as object), timeoutMs: 5 }, reasons: [] }
               : { reasons: [] },
-        scan: (_tool, output) =>
+        scan: (_call, output) =>
           output.includes("123-45")
             ? { stage: "output", verdict: "block", text: "A number.", rule: "output[0]" }
             : undefined,

@@ -113,8 +113,8 @@ export const mutations = [
     [
       [
         "src/lib/access/arguments.ts",
-        "return isContainer(value) ? anyPathArguments(value, depth + 1) : []",
-        "return []",
+        "if (isContainer(value)) return anyPathArguments(value, depth + 1)",
+        "if (isContainer(value)) return []",
       ],
     ],
     foreign('{"options":{"path":"secrets/k"}} names a path that a rule refuses'),

@@ -7,6 +7,7 @@ const shell = "src/policy/shell"
 const commands = (name) => [`${rules}/command-rules.test.ts`, name]
 const reach = (name) => [`${rules}/reach-lines.test.ts`, name]
 const sed = (name) => [`${shell}/sed-script.test.ts`, name]
+const foreign = (name) => ["test/foreign-calls.test.ts", name]
 const resolving = (name) => ["src/hosts/node/policy/resolve-path.test.ts", name]
 
 export const mutations = [
@@ -136,5 +137,57 @@ export const mutations = [
     "policy: a script of sed may be in a file",
     [[`${shell}/sed-script.ts`, 'else if (letter === "f") return undefined', 'else if (letter === "f") continue']],
     sed('sed ["-f","x"] may do anything'),
+  ),
+  mutation(
+    "policy: the shell of another agent runs in the working folder",
+    [[`${rules}/known-tools.ts`, "...(folders.length > 0 && { folders })", "...(folders.length > 9 && { folders })"]],
+    foreign('runs its command in the folder of {"directory":"secrets"}'),
+  ),
+  mutation(
+    "policy: a command may run in a folder that may not be read",
+    [[`${rules}/decide-call.ts`, "inFolder.verdict === undefined ? steps", "true ? steps"]],
+    foreign('runs its command in the folder of {"directory":"secrets"}'),
+  ),
+  mutation(
+    "policy: a folder that is no text is the working folder",
+    [[`${rules}/decide-call.ts`, "folder === undefined ? undefined : line", "line"]],
+    foreign("cannot be decided in one that is no text"),
+  ),
+  mutation(
+    "policy: several commands of a shell are the words of one",
+    [["src/lib/access/arguments.ts", 'plain(name) === "commands" && Array.isArray(value)', "false"]],
+    foreign('has further commands and words in {"commands":["ls","cat secrets/key"]}'),
+  ),
+  mutation(
+    "policy: the arguments of a command are not its words",
+    [["src/lib/access/arguments.ts", "line === undefined || words.length === 0", "words.length >= 0"]],
+    foreign('has further commands and words in {"command":"cat","args":["secrets/key"]}'),
+  ),
+  mutation(
+    "policy: a program may contain blanks",
+    [
+      [
+        "src/lib/access/arguments.ts",
+        'typeof program !== "string" || /\\s/.test(program)',
+        'typeof program !== "string"',
+      ],
+    ],
+    foreign("is asked about a list that may be one line"),
+  ),
+  mutation(
+    "policy: output rules for Bash are not for the shell of another agent",
+    [
+      [
+        `${rules}/compile-rules.ts`,
+        "namesOf({ ...call, args: {} }, false)",
+        "namesOf({ tool: call.tool, args: {} }, false)",
+      ],
+    ],
+    foreign("has the output rules of Bash"),
+  ),
+  mutation(
+    "policy: a file URL is a path only by the name of its argument",
+    [["src/lib/access/arguments.ts", "/^\\s*file:/i.test(value) ? [value] : []", "false ? [value] : []"]],
+    foreign('{"url":"file:///ws/secrets/k"} names a path that a rule refuses'),
   ),
 ]

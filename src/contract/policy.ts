@@ -243,7 +243,7 @@ export interface Rules {
   /** False: no output rule applies to the tool, and `scan` need not be called. */
   scansOutput(tool: string): boolean
   /** The reason to withhold an output, if any. */
-  scan(tool: string, output: string): DecisionReason | undefined
+  scan(call: Pick<PolicyCall, "tool" | "isShell">, output: string): DecisionReason | undefined
   /**
    * Checks what a decided call opens: no rule may be stricter about it than the rules were about the call. Undefined: no rule
    * compares paths of such calls.

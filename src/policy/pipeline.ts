@@ -97,7 +97,7 @@ export async function scanOutput(
   { digest, signal }: Pick<CallFacts, "digest" | "signal">,
 ): Promise<OutputDecision> {
   const opened: DecisionReason[] = []
-  const blocked = contained(() => rules.scan(call.tool, output.text), reason("output", "block", FAILED))
+  const blocked = contained(() => rules.scan(call, output.text), reason("output", "block", FAILED))
   if (blocked) return { blocked, opened }
   for (const service of services) {
     const verdict = await verdictOf("block", signal, () =>

@@ -230,9 +230,12 @@ describe("documents", () => {
     const compiled = await compile({
       output: [{ block: { tool: "mcp:crm/*", pattern: "\\b\\d{3}-\\d{2}-\\d{4}\\b" } }],
     })
-    expect(compiled.scan("mcp:crm/get", "Number: 123-45-6789.")).toMatchObject({ stage: "output", verdict: "block" })
-    expect(compiled.scan("mcp:crm/get", "Number: 123.")).toBeUndefined()
-    expect(compiled.scan("Read", "123-45-6789")).toBeUndefined()
+    expect(compiled.scan({ tool: "mcp:crm/get" }, "Number: 123-45-6789.")).toMatchObject({
+      stage: "output",
+      verdict: "block",
+    })
+    expect(compiled.scan({ tool: "mcp:crm/get" }, "Number: 123.")).toBeUndefined()
+    expect(compiled.scan({ tool: "Read" }, "123-45-6789")).toBeUndefined()
     expect([compiled.allowsAtOnce("mcp:crm/get"), compiled.allowsAtOnce("Read")]).toEqual([false, true])
   })
 

@@ -96,7 +96,7 @@ async function compileChecked(sources: readonly PolicySource[], options: Compile
     listFolder: options.listFolder,
   }
   const scan = await compileOutput(all)
-  const hasOutput = (tool: string) => scan.rules.some((rule) => rule.isFor(tool))
+  const hasOutput = (tool: string) => scan.rules.some((rule) => rule.isFor({ tool }))
   const allows = (tool: string, uses?: UsesOf) => {
     const isOwn = uses !== undefined && uses !== knownTools.get(tool)
     return allowedCalls(tool, isOwn ? undefined : allCapabilities.get(tool), rules.length > 0, context)
@@ -164,7 +164,8 @@ async function compileOutput(all: readonly Applicable[]) {
     (settings.output ?? []).map(async ({ block, reason }, index) => {
       const names = listOf(block.tool).map(compileTool)
       return {
-        isFor: (tool: string) => names.some((fits) => namesOf({ tool, args: {} }, false).some((name) => fits(name))),
+        isFor: (call: Pick<PolicyCall, "tool" | "isShell">) =>
+          names.some((fits) => namesOf({ ...call, args: {} }, false).some((name) => fits(name))),
         pattern: await compileLinearPattern(block.pattern),
         reason: {
           stage: "output",
@@ -176,8 +177,8 @@ async function compileOutput(all: readonly Applicable[]) {
     }),
   )
   const rules = await Promise.all(compiled)
-  const scan: Rules["scan"] = (tool, output) =>
-    rules.find(({ isFor, pattern }) => isFor(tool) && pattern.test(output))?.reason
+  const scan: Rules["scan"] = (call, output) =>
+    rules.find(({ isFor, pattern }) => isFor(call) && pattern.test(output))?.reason
   return { rules, scan }
 }
 

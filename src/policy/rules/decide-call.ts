@@ -2,7 +2,7 @@ import type { PolicyCall } from "../../contract/policy.ts"
 import { type CallFacts, factsOf, refusesUse } from "./compile-rule.ts"
 import { lineSteps } from "./decide-line.ts"
 import { type CallUses, type Part, usesOf } from "./known-tools.ts"
-import type { PathUse } from "./path-pattern.ts"
+import { absolutePath, type PathUse } from "./path-pattern.ts"
 import type { ToolRules } from "./rule-index.ts"
 import { askWhereRefused, atLeastAsk, type DecisionContext, type Step, stepFor } from "./step.ts"
 
@@ -10,11 +10,11 @@ import { askWhereRefused, atLeastAsk, type DecisionContext, type Step, stepFor }
 export async function stepsOf(call: PolicyCall, context: DecisionContext): Promise<readonly Step[]> {
   const rules = context.rulesOf(call)
   const uses = await usesOf(call)
-  const { exec = [], read = [], write = [], fetch = [], paths, isKnown } = uses
+  const { exec = [], read = [], write = [], fetch = [], paths, isKnown, folders = [call.cwd] } = uses
   const steps: Step[] = []
   // The argument `command` of an unknown tool may be anything, unless a rule says what it is.
   for (const line of isKnown || rules.usesCommand ? exec : []) {
-    steps.push(...(await lineSteps(call, line, isKnown, rules, context)))
+    for (const folder of folders) steps.push(...(await stepsIn(call, folder, line, isKnown, rules, context)))
   }
   if (read.length > 0) steps.push(await pathStep(call, read, "read", rules, context))
   if (write.length > 0) steps.push(await pathStep(call, write, "write", rules, context))
@@ -23,6 +23,25 @@ export async function stepsOf(call: PolicyCall, context: DecisionContext): Promi
     steps.push(await unknownStep(call, uses, rules, context))
   }
   return steps.length > 0 ? steps : [stepFor(call.tool, rules.all, factsOf(call), context)]
+}
+
+/** Decides a line where it runs. */
+async function stepsIn(
+  call: PolicyCall,
+  folder: Part,
+  line: Part,
+  isKnown: boolean,
+  rules: ToolRules,
+  context: DecisionContext,
+): Promise<readonly Step[]> {
+  const placed = { ...call, cwd: absolutePath(call.cwd, folder ?? ".") }
+  const steps = await lineSteps(placed, folder === undefined ? undefined : line, isKnown, rules, context)
+  const refusing = rules.all.filter((rule) => refusesUse(rule, "read"))
+  if (placed.cwd === call.workspace || refusing.length === 0) return steps
+  const { paths } = await context.findPaths([placed.cwd], call)
+  const used = paths.map((path) => ({ ...path, can: "read" as const }))
+  const inFolder = stepFor(`the folder ${placed.cwd}`, refusing, factsOf(call, { paths: used }), { default: undefined })
+  return inFolder.verdict === undefined ? steps : [...steps, inFolder]
 }
 
 async function pathStep(

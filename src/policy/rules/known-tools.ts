@@ -1,7 +1,7 @@
 import type { PolicyCall } from "../../contract/policy.ts"
 import type { Capability, Uses, UsesOf } from "../../contract/tool.ts"
 import { apiUses } from "../../extensions/api/uses.ts"
-import { anyPathArguments, memberOf, textOf, usesNothing } from "../../lib/access/arguments.ts"
+import { anyPathArguments, folderArguments, memberOf, textOf, usesNothing } from "../../lib/access/arguments.ts"
 import { editUses, writeUses } from "../../tools/edit/uses.ts"
 import { globUses, searchUses } from "../../tools/find/uses.ts"
 import { patchUses } from "../../tools/patch/uses.ts"
@@ -61,11 +61,16 @@ export interface CallUses extends Uses {
   readonly isKnown: boolean
   /** The paths of a call whose use is unknown. */
   readonly paths: readonly Part[]
+  /** The folders in which its command lines run, other than the one of the call. */
+  readonly folders?: readonly Part[]
 }
 
 export async function usesOf({ tool, args, isShell, ...declared }: Declared): Promise<CallUses> {
   const uses = declared.uses ?? knownTools.get(tool) ?? (isShell === true ? shellUses : undefined)
-  if (uses) return { ...(await uses(args)), isKnown: true, paths: [] }
+  if (uses) {
+    const folders = isShell === true || tool === "Bash" ? folderArguments(args) : []
+    return { ...(await uses(args)), isKnown: true, paths: [], ...(folders.length > 0 && { folders }) }
+  }
   const [url, command] = [memberOf(args, "url"), memberOf(args, "command")]
   return {
     isKnown: false,

@@ -36,7 +36,7 @@ export function namesOf({ tool, args, isShell }: NamedCall, isPermission: boolea
 export type NamedCall = Pick<PolicyCall, "tool" | "args" | "isShell">
 
 /** They show what servers have, and are tools of the client. */
-const resourceTools = /^(List|Read)McpResources?(Tool)?$/
+const resourceTools = /^(list|read)_?mcp_?resources?(_?templates)?(_?tool)?$/i
 /** No server has this name. */
 const anyServer = "*"
 

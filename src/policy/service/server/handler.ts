@@ -70,7 +70,7 @@ async function decisionOn(
       return callDecision(message, await decided(callOf(message, { url: message.url ?? "" }, subject), rules))
     case "post-tool": {
       const texts = [message.toolOutput, message.stdout, message.stderr].filter((text) => text !== undefined)
-      const blocked = rules.scan(message.toolName ?? "", texts.join("\n"))
+      const blocked = rules.scan(namedIn(message), texts.join("\n"))
       return blocked ? { decision: "block", reason: blocked.text, ...ruleOf(blocked.rule) } : { decision: "allow" }
     }
     case "events":
@@ -103,9 +103,9 @@ function ruleOf(rule: string | undefined) {
 }
 
 function callOf(message: CallMessage, args: Json, subject: string): PolicyCall {
-  const { toolName = "", toolUseId = "", sessionId, toolType, agent, backend = "", workspace = "/", cwd } = message
+  const { toolUseId = "", sessionId, agent, backend = "", workspace = "/", cwd } = message
   return {
-    tool: toolName,
+    ...namedIn(message),
     args,
     callId: toolUseId,
     runId: sessionId,
@@ -116,8 +116,11 @@ function callOf(message: CallMessage, args: Json, subject: string): PolicyCall {
     subject,
     // The service cannot know how the client runs commands.
     sandboxed: false,
-    isShell: toolType === "shell" || toolName === "Bash",
   }
+}
+
+function namedIn({ toolName = "", toolType }: CallMessage) {
+  return { tool: toolName, isShell: toolType === "shell" || toolName === "Bash" }
 }
 
 function problem(status: number, error: string): Response {
