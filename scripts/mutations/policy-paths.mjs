@@ -7,6 +7,7 @@ const shell = "src/policy/shell"
 const commands = (name) => [`${rules}/command-rules.test.ts`, name]
 const reach = (name) => [`${rules}/reach-lines.test.ts`, name]
 const sed = (name) => [`${shell}/sed-script.test.ts`, name]
+const words = (name) => ["test/capability-attacks.test.ts", name]
 const foreign = (name) => ["test/foreign-calls.test.ts", name]
 const resolving = (name) => ["src/hosts/node/policy/resolve-path.test.ts", name]
 
@@ -42,7 +43,7 @@ export const mutations = [
   ),
   mutation(
     "policy: a word that cannot be resolved is no path",
-    [[`${rules}/decide-line.ts`, "if (found.isUnresolved && refusing.some(refusesPaths))", "if (false)"]],
+    [[`${rules}/decide-line.ts`, "if (found.isUnresolved && candidates.some(refusesPaths))", "if (false)"]],
     paths("is asked as a word of a command, whatever the tier"),
     resolving("a broken link is asked wherever it stands in a line"),
   ),
@@ -189,5 +190,36 @@ export const mutations = [
     "policy: a file URL is a path only by the name of its argument",
     [["src/lib/access/arguments.ts", "/^\\s*file:/i.test(value) ? [value] : []", "false ? [value] : []"]],
     foreign('{"url":"file:///ws/secrets/k"} names a path that a rule refuses'),
+  ),
+  mutation(
+    "policy: a command may fetch what rules refuse to fetch",
+    [[`${rules}/decide-line.ts`, "urls: addresses.named, command: words", "command: words"]],
+    words("a rule for addresses refuses the command curl https://evil.example/a"),
+  ),
+  mutation(
+    "policy: a computed address is none",
+    [[`${rules}/decide-line.ts`, "if (addresses.isOpen)", "if (false)"]],
+    words("a rule for addresses refuses the command curl $U"),
+  ),
+  mutation(
+    "policy: a permission to fetch an address is one for any command that names it",
+    [[`${rules}/compile-rule.ts`, "(isPermission && command !== undefined) ||", ""]],
+    words("a permission to fetch is none for a command that names the address"),
+  ),
+  mutation(
+    "policy: check does not tell that a rule for WebFetch leaves ApiCall open",
+    [
+      [
+        `${rules}/check/open-siblings.ts`,
+        "url !== undefined ? aboutAddresses : aboutAny",
+        "url !== undefined ? aboutPaths : aboutAny",
+      ],
+    ],
+    [`${rules}/check/open-siblings.test.ts`, "the same addresses"],
+  ),
+  mutation(
+    "policy: a tool of a server that makes links passes under another name",
+    [[`${rules}/decide-call.ts`, "(sym|hard|symbolic)[-_ ]?link|", ""]],
+    commands("mcp:fs/newSymlink is asked as well"),
   ),
 ]

@@ -296,13 +296,13 @@ describe("a line that could make a link, where a rule refuses a path", () => {
     expect(await verdictOf({ unparsed: "sandboxed", rules }, call)).toBe("allow")
   })
 
-  test.each(["mcp:fs/create_symlink", "mcp:fs/symlink", "mcp:fs/make_link", "mcp:fs/link", "mcp:fs/hard-link"])(
-    "%s is asked as well",
-    async (tool) => {
-      expect(await verdictOf(deny, policyCall(tool, { a: "x" }))).toBe("ask")
-      expect(await verdictOf({ rules: deny.rules }, policyCall(tool, { a: "x" }))).toBe("ask")
-    },
-  )
+  test.each([
+    ...["mcp:fs/create_symlink", "mcp:fs/symlink", "mcp:fs/make_link", "mcp:fs/link", "mcp:fs/hard-link"],
+    ...["mcp:fs/symlink_file", "mcp:fs/newSymlink", "mcp:fs/create_symbolic_link", "mcp:fs/link_file", "mcp:fs/ln"],
+  ])("%s is asked as well", async (tool) => {
+    expect(await verdictOf(deny, policyCall(tool, { a: "x" }))).toBe("ask")
+    expect(await verdictOf({ rules: deny.rules }, policyCall(tool, { a: "x" }))).toBe("ask")
+  })
 
   test("a tool with another name is not", async () => {
     for (const tool of ["mcp:fs/get", "mcp:web/linkedin_search", "mcp:x/unlink"]) {

@@ -105,6 +105,10 @@ export function refusesPaths({ verdict, usesPath }: CompiledRule): boolean {
   return verdict !== "allow" && usesPath
 }
 
+export function refusesAddresses({ verdict, condition }: CompiledRule): boolean {
+  return verdict !== "allow" && condition.urls !== undefined
+}
+
 /** True if a refusal of paths could apply to one with this use. */
 export function refusesUse(rule: CompiledRule, can: PathUse): boolean {
   const { condition } = rule
@@ -152,7 +156,10 @@ function holds(condition: Condition, facts: CallFacts, path: UsedPath | undefine
     if (path === undefined) return false
     if (!(isPermission ? isPermitted(paths, path) : isRefused(paths, path))) return false
   }
-  if (urls !== undefined && !fitsUrl(urls, facts.urls, isPermission)) return false
+  // A command does more than fetch an address that it names.
+  if (urls !== undefined && ((isPermission && command !== undefined) || !fitsUrl(urls, facts.urls, isPermission))) {
+    return false
+  }
   return condition.args.every(({ parts, pattern }) => {
     const value = valueAt(call.args, parts)
     return value !== undefined && (isPermission ? pattern.permits(value) : pattern.refuses(value))

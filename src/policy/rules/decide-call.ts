@@ -74,4 +74,5 @@ async function unknownStep(
 }
 
 /** Tools of unknown use whose names say that they make links. */
-const linkNames = /(^|[^a-z])(sym|hard)?[-_]?link(s|ed)?$|(create|make|add)[-_]?(sym|hard)?[-_]?link/i
+const linkNames =
+  /(sym|hard|symbolic)[-_ ]?link|(^|[^a-z])link(s|ed)?$|(create|make|add)[-_]?link|(^|[^a-z])(ln|mklink)$|link[-_]?(file|folder|dir|path)|junction/i

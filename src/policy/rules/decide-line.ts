@@ -1,10 +1,11 @@
 import type { PolicyCall } from "../../contract/policy.ts"
+import { addressesOf, type NamedAddresses } from "../shell/addresses.ts"
 import type { CommandLine, ReadableLine, Redirect, ShellCommand } from "../shell/command-line.ts"
 import { changesPaths, makesLink, redirectsOfOptions } from "../shell/programs.ts"
 import { mayStartPrograms } from "../shell/variables.ts"
 import { pathsOfCommand } from "./command-paths.ts"
 import { wordsOf } from "./command-pattern.ts"
-import { appliesTo, type CallFacts, factsOf, refusesPaths, refusesUse } from "./compile-rule.ts"
+import { appliesTo, type CallFacts, factsOf, refusesAddresses, refusesPaths, refusesUse } from "./compile-rule.ts"
 import type { Part } from "./known-tools.ts"
 import { whyAskReach } from "./reach-step.ts"
 import type { ToolRules } from "./rule-index.ts"
@@ -52,7 +53,10 @@ async function commandStep(
   const written = named.map(({ path }) => path)
   const found = written.length === 0 ? noPaths : await context.findPaths(written, call)
   const paths = found.paths.map((path, index) => ({ ...path, can: named[index]?.can }))
-  const step = stepFor(shown(command), rules.forCommand(words), { ...facts, paths, command: words }, context)
+  const candidates = rules.forCommand(words)
+  const addresses = candidates.some(refusesAddresses) ? addressesOf(command) : noAddresses
+  const uses = { paths, urls: addresses.named, command: words }
+  const step = stepFor(shown(command), candidates, { ...facts, ...uses }, context)
   if (isContained(call, context)) return step
   const [variable] = command.variables
   const starting = context.refuses ? command.variables.find(mayStartPrograms) : undefined
@@ -60,11 +64,13 @@ async function commandStep(
   if (context.refusesPaths && makesLink(command)) {
     return askWhereRefused(step, "It makes a link, which may lead to a path that a rule refuses.")
   }
-  const refusing = rules.forCommand(words)
-  if (unknown.some((can) => refusing.some((rule) => refusesUse(rule, can)))) {
+  if (unknown.some((can) => candidates.some((rule) => refusesUse(rule, can)))) {
     return askWhereRefused(step, "A word of the command is computed, or may lead elsewhere by then: it may be a path.")
   }
-  if (found.isUnresolved && refusing.some(refusesPaths)) {
+  if (addresses.isOpen) {
+    return askWhereRefused(step, "A word of the command is computed: it may be an address.")
+  }
+  if (found.isUnresolved && candidates.some(refusesPaths)) {
     return askWhereRefused(step, "A path of the command cannot be resolved.")
   }
   const reaching = await whyAskReach(call, command, line, rules, context)
@@ -73,6 +79,7 @@ async function commandStep(
 }
 
 const noNames = { named: [], unknown: [] }
+const noAddresses: NamedAddresses = { named: [], isOpen: false }
 
 /** Undefined if it writes nowhere. */
 async function redirectStep(
