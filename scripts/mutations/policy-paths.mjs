@@ -222,4 +222,15 @@ export const mutations = [
     [[`${rules}/decide-call.ts`, "(sym|hard|symbolic)[-_ ]?link|", ""]],
     commands("mcp:fs/newSymlink is asked as well"),
   ),
+  mutation(
+    "policy: a covered file of a read-only folder may be replaced while a command runs",
+    [
+      [
+        "src/hosts/node/shell/sandbox.ts",
+        "[...fixed, ...between, ...hidden, ...closed, ...above])].filter(",
+        "[...fixed, ...between, ...hidden, ...closed, ...above])].filter((path) => insidePath(root, path) !== undefined).filter(",
+      ],
+    ],
+    ["src/hosts/node/shell/sandbox.test.ts", "what is covered in read-only folders must stay what it is"],
+  ),
 ]

@@ -226,6 +226,30 @@ test.each([
   expect(toolCalls[0]?.result).toContain(`${name} was replaced or removed while it ran`)
 })
 
+test("a command that runs while a person saves a covered file of a read-only folder by renaming is stopped", async () => {
+  const notes = join(base, "notes")
+  rmSync(notes, { recursive: true, force: true })
+  mkdirSync(notes)
+  writeFileSync(join(notes, "key"), "SENTINEL")
+  const command = `touch started; k=key; until cat ${notes}/$k | grep saved; do :; done; while :; do sleep 1; done`
+  const model = scriptedModel([{ parts: [{ toolCall: { name: "Bash", args: { command } } }] }, "end"])
+  const options = { root, readOnlyRoots: [notes], sandbox: "required", spillFolder: join(base, "spill") } as const
+  await using runtime = createRuntime({
+    workspace: root,
+    store: memoryStore(),
+    model,
+    tools: [bashTool()],
+    env: { files: nodeFiles({ roots: [root] }), shell: nodeShell(options) },
+    policy: { extends: "autonomous", rules: [{ deny: { read: `${notes}/key` } }] },
+  })
+  const running = runtime.run({ task: "go" })
+  await until(() => existsSync(join(root, "started")))
+  writeFileSync(join(notes, "next"), "saved by a person\n")
+  renameSync(join(notes, "next"), join(notes, "key"))
+  const { toolCalls } = await running
+  expect(toolCalls[0]?.result).toContain("notes/key was replaced or removed while it ran")
+})
+
 test("hard links that exist before are a known limit", async () => {
   linkSync(join(root, "secrets/key.txt"), join(root, "src/h"))
   expect(await bash("cat src/h")).toContain("SENTINEL")

@@ -66,3 +66,13 @@ test("a sandboxed command finds refused folders and files covered, and refused c
     expect.arrayContaining([folder, file, fixed, join(root, "deep"), join(root, ".longhaul")]),
   )
 })
+
+test("what is covered in read-only folders must stay what it is, too, and the folders above it", () => {
+  const unreadable = ["/srv/notes/a/b/key", "/etc/passwd"].map((path) => ({ path, isFolder: false }))
+  const refused = { unreadable, unwritable: ["/srv/notes/fixed"], all: [] }
+  const bound = boundPaths({ root, readOnly: ["/srv/notes"], hidden: [], network: "none", cwd: root, refused })
+  expect(bound).toEqual(
+    expect.arrayContaining(["/srv/notes/a/b/key", "/srv/notes/a/b", "/srv/notes/a", "/etc/passwd", "/srv/notes/fixed"]),
+  )
+  expect(bound).not.toContain("/srv/notes")
+})

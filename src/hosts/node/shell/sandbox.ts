@@ -76,11 +76,22 @@ function coveredPaths({ root, readOnly, hidden, refused = nothingRefused }: Sand
   return { fixed, between: foldersBetween(root, [...readOnly, ...refused.unwritable, ...hidden, ...unreadable]) }
 }
 
-/** Paths in the root that must stay what they are while a command runs: the sandbox covers nothing that takes their place. */
+/**
+ * Paths that must stay what they are while a command runs: the sandbox covers nothing that takes their place. What a read-only folder
+ * itself is was fixed when the sandbox was made, what is in it was not.
+ */
 export function boundPaths(view: SandboxView): readonly string[] {
+  const { root, readOnly, hidden, refused = nothingRefused } = view
   const { fixed, between } = coveredPaths(view)
-  const covered = [...fixed, ...between, ...view.hidden, ...(view.refused?.unreadable ?? []).map(({ path }) => path)]
-  return [...new Set(covered)].filter((path) => path !== view.root && insidePath(view.root, path) !== undefined)
+  const closed = [...refused.unwritable, ...refused.unreadable.map(({ path }) => path)]
+  const shown = [root, ...readOnly, ...shownSystem]
+  const above = closed.flatMap((path) => {
+    const folder = shown.find((each) => each !== root && path !== each && insidePath(each, path) !== undefined)
+    return folder === undefined ? [] : foldersBetween(folder, [path])
+  })
+  return [...new Set([...fixed, ...between, ...hidden, ...closed, ...above])].filter((path) => {
+    return shown.some((folder) => folder !== path && insidePath(folder, path) !== undefined)
+  })
 }
 
 /** The parts of the system that a sandbox shows. */
