@@ -137,7 +137,7 @@ export const mutations = [
   ),
   mutation(
     "policy: rules about paths work without resolving links in other software",
-    [["src/policy/local.ts", "if (options.host?.resolvePath === undefined &&", "if (false &&"]],
+    [["src/policy/local.ts", "if (options.host?.resolvePath === undefined && mayUsePaths)", "if (false)"]],
     ["src/policy/search-below.test.ts", "need a host that resolves links"],
   ),
   mutation(

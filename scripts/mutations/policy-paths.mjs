@@ -233,4 +233,14 @@ export const mutations = [
     ],
     ["src/hosts/node/shell/sandbox.test.ts", "what is covered in read-only folders must stay what it is"],
   ),
+  mutation(
+    "policy: a file is read by a host that does not resolve links",
+    [["src/policy/local.ts", "(policy.file !== undefined && options.host?.readFile !== undefined) ||", ""]],
+    ["src/policy/search-below.test.ts", "a policy file needs a host that resolves links, too"],
+  ),
+  mutation(
+    "policy: tools for another framework have no policy if it is null",
+    [["src/hosts/node/agent-tools.ts", "options.policy === undefined", "!options.policy"]],
+    ["src/hosts/node/agent-tools-policy.test.ts", "a policy that is null is refused, not taken for none"],
+  ),
 ]

@@ -36,7 +36,11 @@ export interface ToolPolicyOptions {
  * rules about paths without a host: a link would lead past them.
  */
 export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPolicy {
-  if (options.host?.resolvePath === undefined && writtenRules(policy).some(({ document }) => usesPaths(document))) {
+  // What is in its file is not known yet.
+  const mayUsePaths =
+    (policy.file !== undefined && options.host?.readFile !== undefined) ||
+    writtenRules(policy).some(({ document }) => usesPaths(document))
+  if (options.host?.resolvePath === undefined && mayUsePaths) {
     throw new LonghaulError(
       "config_invalid",
       "The policy has rules about paths, and toolPolicy has no host that resolves links.",

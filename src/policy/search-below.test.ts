@@ -117,6 +117,14 @@ test.each<readonly [string, Policy]>([
   expect(() => toolPolicy(policy, { workspace: "/ws", host: { resolvePath: async (path) => path } })).not.toThrow()
 })
 
+test("a policy file needs a host that resolves links, too, since its rules are not known yet", () => {
+  const readFile = async () => []
+  const policy = { file: "longhaul.policy.yaml" }
+  expect(() => toolPolicy(policy, { workspace: "/ws", host: { readFile } })).toThrow("no host that resolves links")
+  const host = { readFile, resolvePath: async (path: string) => path }
+  expect(() => toolPolicy(policy, { workspace: "/ws", host })).not.toThrow()
+})
+
 test("a link that is made while a person is asked refuses the call of another framework", async () => {
   for (const refusal of [{ deny: { path: "secrets/**" } }, { ask: { read: "secrets/**" } }]) {
     let target = "/ws/plain"

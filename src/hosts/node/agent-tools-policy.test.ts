@@ -110,6 +110,12 @@ describe("createAgentTools with a policy", () => {
     expect(() => createAgentTools({ root, policy: misspelt })).toThrow(expect.objectContaining(error))
   })
 
+  test.each([[null], [false], [0], [""]])("a policy that is %j is refused, not taken for none", (policy) => {
+    // Safe: the options are checked at run time.
+    const options = { root, policy } as unknown as Parameters<typeof createAgentTools>[0]
+    expect(() => createAgentTools(options)).toThrow(expect.objectContaining({ name: "StartupError" }))
+  })
+
   test("arguments that are not an object are denied, not passed around the policy", async () => {
     const tools = createAgentTools({ root, policy: { default: "allow" } })
     expect(await tools.callTool("Bash", ["ls"])).toMatchObject({

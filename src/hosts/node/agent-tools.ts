@@ -109,9 +109,10 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
   )
   const keep = options.persistArtifact && persisting(options.persistArtifact)
   const close = async () => env.shell?.close()
-  const dispatch: Dispatch = options.policy
-    ? startup(() => guarded(options, root, dispatcher, keep))
-    : (call, context) => dispatcher.dispatch(call, context, keep)
+  const dispatch: Dispatch =
+    options.policy === undefined
+      ? (call, context) => dispatcher.dispatch(call, context, keep)
+      : startup(() => guarded(options, root, dispatcher, keep))
   const specs = redactedTools(redactor, dispatcher.listTools())
   return Object.freeze<AgentTools>({
     listTools: () => specs,
