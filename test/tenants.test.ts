@@ -171,6 +171,7 @@ describe.each(pairs)("of %s", (_, open) => {
   test("a page that one tenant has fetched is fetched again for the other", async () => {
     let fetched = 0
     const fetch = {
+      post: async () => expect.fail("WebFetch only reads."),
       get: async (url: string) => {
         fetched++
         return {

@@ -19,6 +19,7 @@ import { mutations as questions } from "./questions.mjs"
 import { mutations as results } from "./results.mjs"
 import { mutations as runs } from "./runs.mjs"
 import { mutations as secrets } from "./secrets.mjs"
+import { mutations as shapes } from "./shapes.mjs"
 import { mutations as tenants } from "./tenants.mjs"
 
 export const mutations = [
@@ -43,5 +44,6 @@ export const mutations = [
   ...mcp,
   ...extensions,
   ...tenants,
+  ...shapes,
   ...runs,
 ]

@@ -1,5 +1,7 @@
 import type { PolicyCall, PolicyService, ServiceOutput } from "../../contract/policy.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { toolPolicy } from "../../lib/schema/contract-shapes.ts"
+import { checkArgument } from "../../lib/schema/shape.ts"
 import type { PolicyClient } from "./client.ts"
 import type { ToolUse } from "./tool-use.ts"
 
@@ -12,6 +14,7 @@ export type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse, ToolUseOutput } 
 
 /** A policy service as a stage of the runtime's own decisions. */
 export function serviceOf(client: PolicyClient): PolicyService {
+  checkArgument("client", client, toolPolicy)
   return {
     decide: (call, signal) => client.preTool(useOf(call), signal),
     scan: (call, output, signal) => client.postTool(useOf(call), outputOf(output), signal),

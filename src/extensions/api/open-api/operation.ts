@@ -1,5 +1,7 @@
 import type { JsonSchema } from "../../../contract/json.ts"
-import type { ApiMethod } from "../method.ts"
+import { texts } from "../../../lib/schema/contract-shapes.ts"
+import { listOf, required, type Shape, shapeOf, words } from "../../../lib/schema/shape.ts"
+import { type ApiMethod, methods } from "../method.ts"
 
 /** One operation of an OpenAPI document. */
 export interface Operation {
@@ -23,6 +25,27 @@ export interface OperationParameter {
   readonly required: boolean
   readonly description?: string
   readonly schema: JsonSchema
+}
+
+export const operationShape: Shape<Operation> = {
+  id: required("text"),
+  method: required(words(...methods)),
+  path: required("text"),
+  summary: required("text"),
+  parameters: required(
+    listOf(
+      shapeOf<OperationParameter>({
+        name: required("text"),
+        in: required(words("path", "query")),
+        required: required("boolean"),
+        description: "text",
+        schema: required("object"),
+      }),
+    ),
+  ),
+  body: shapeOf<NonNullable<Operation["body"]>>({ required: required("boolean"), schema: required("object") }),
+  unchecked: required(texts),
+  asTool: required("boolean"),
 }
 
 /** Matches the paths of an operation; its groups are the parameters, in their order. */
