@@ -23,9 +23,21 @@ export function serviceOf(client: PolicyClient): PolicyService {
 
 type BoundCall = PolicyCall & { readonly digest: string }
 
-function useOf({ tool, args, callId, runId, cwd, workspace, backend, agent, digest, isShell }: BoundCall): ToolUse {
+function useOf({
+  tool,
+  args,
+  callId,
+  runId,
+  runScope = runId,
+  cwd,
+  workspace,
+  backend,
+  agent,
+  digest,
+  isShell,
+}: BoundCall): ToolUse {
   return {
-    sessionId: runId,
+    sessionId: runScope,
     toolName: tool,
     // Arguments of another form cannot be valid for any tool; the service still sees them.
     toolInput: isJsonObject(args) ? args : { value: args },
