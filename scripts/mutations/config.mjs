@@ -9,12 +9,12 @@ export const mutations = [
   mutation(
     "config: a config file that a command removed restricts no later run",
     [["src/cli/config/file.ts", "  if (removed !== undefined) throw removedByCommands(removed)\n", "  void removed\n"]],
-    ["src/cli/config/planted.test.ts", "refuses a later run as a config"],
+    found("refuses to go on as a config"),
   ),
   mutation(
     "config: a policy file that a command removed restricts no later run",
     [["src/hosts/node/policy/load-policy.ts", "    if (removed !== undefined) {", "    if (removed === folder) {"]],
-    ["src/cli/config/planted.test.ts", "refuses a later run as a policy"],
+    found("refuses to go on as a policy"),
   ),
   mutation(
     "config: a found file turns memory on while it is said to be ignored",
