@@ -8,6 +8,7 @@ import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as extensions } from "./extensions.mjs"
 import { mutations as gates } from "./gates.mjs"
+import { mutations as hostile } from "./hostile.mjs"
 import { mutations as journal } from "./journal.mjs"
 import { mutations as mcp } from "./mcp.mjs"
 import { mutations as money } from "./money.mjs"
@@ -45,5 +46,6 @@ export const mutations = [
   ...extensions,
   ...tenants,
   ...shapes,
+  ...hostile,
   ...runs,
 ]

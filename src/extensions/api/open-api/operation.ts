@@ -50,9 +50,27 @@ export const operationShape: Shape<Operation> = {
 
 /** Matches the paths of an operation; its groups are the parameters, in their order. */
 export function pathPattern(template: string): RegExp {
-  const parts = template.split(/(\{[^{}]*\})/)
-  const source = parts.map((part) => (part.startsWith("{") ? "([^/]+)" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")))
-  return new RegExp(`^${source.join("")}$`)
+  const segments = template.split("/").map((segment) => {
+    // Texts and parameters in turn.
+    const parts = segment.split(/(\{[^{}]*\})/)
+    return parts
+      .map((part, index) => (index % 2 === 0 ? escaped(part) : parameterBefore(parts.slice(index + 1))))
+      .join("")
+  })
+  return new RegExp(`^${segments.join("/")}$`)
+}
+
+/**
+ * A document is a stranger's: with parameters that could end in several places, a path that does not match would be tried in each
+ * combination. So a parameter ends where the next text begins, and of two without a text between them the first has one character.
+ */
+function parameterBefore([next = "", ...others]: readonly string[]): string {
+  if (others.length === 0) return "([^/]+)"
+  return next === "" ? "([^/])" : `((?:(?!${escaped(next)})[^/])+)`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 }
 
 export function namesIn(template: string): readonly string[] {
