@@ -119,6 +119,22 @@ export const mutations = [
     ["test/damaged-runs.test.ts", "stops neither listing nor recovery of the others"],
   ),
   mutation(
+    "views: a run that its process gave up looks alive",
+    [
+      [
+        "src/runtime/runs/live-runs.ts",
+        'cause.error.code === "fenced") return',
+        'cause.error.code !== "storage") return',
+      ],
+      [
+        "src/runtime/runs/live-runs.ts",
+        'if (result?.status === "failed" &&',
+        'if (result?.error?.code === "storage" &&',
+      ],
+    ],
+    recalled("an agent whose model is elsewhere fails the run for everybody"),
+  ),
+  mutation(
     "views: a taker that died hides the end of a run",
     [
       [
