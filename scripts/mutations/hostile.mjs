@@ -31,6 +31,11 @@ export const mutations = [
     words("is a credential"),
   ),
   mutation(
+    "hostile: an array of numbers in several lines shows a secret",
+    [["src/policy/redact/line-spellings.ts", "    ...dumpHits(search, text, decimalLines, decimalCodes),\n", ""]],
+    ["src/policy/redact/redactor.test.ts", "an array as Node prints it is masked at every offset"],
+  ),
+  mutation(
     "hostile: 1e400 is a number",
     [
       [
