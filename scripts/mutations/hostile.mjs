@@ -151,6 +151,17 @@ export const mutations = [
     ["test/later-taker.test.ts", "a run that has ended"],
   ),
   mutation(
+    "mcp: the warning about a server that ended does not say why",
+    [
+      [
+        "src/extensions/mcp/connection.ts",
+        "throw await this.#withLastLine(ownErrorIn(error) ?? error)",
+        "throw ownErrorIn(error) ?? (await this.#withLastLine(error))",
+      ],
+    ],
+    ["test/mcp-failed-starts.test.ts", "has the last line that it wrote"],
+  ),
+  mutation(
     "mcp: parallel runs refresh one login, each with the token of the first",
     [
       [
