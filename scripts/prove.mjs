@@ -187,7 +187,11 @@ const rows = [
       ...["test/hostile-text.test.ts", "test/two-machines.test.ts", "src/hosts/node/store/tenants.test.ts"],
       ...["test/tenants.test.ts", "src/extensions/knowledge/attacks.test.ts"],
       ...["src/cli/config/attacks.test.ts", "src/cli/config/planted.test.ts", "src/cli/plain-json.test.ts"],
-      ...["src/cli/approval/call-preview.test.ts", "src/runtime/input/unknown-keys.test.ts"],
+      ...[
+        "src/cli/approval/call-preview.test.ts",
+        "src/runtime/input/unknown-keys.test.ts",
+        "test/public-shapes.test.ts",
+      ],
       ...["attacks", "replays", "scopes"].map((name) => `test/approval-${name}.test.ts`),
       ...["test/link-attacks.test.ts", "test/flipping-links.test.ts", "test/capability-attacks.test.ts"],
       ...["test/hostile-schemas.test.ts", "test/masked-words.test.ts", "test/reference-code.test.ts"],

@@ -146,7 +146,7 @@ describe("agents", () => {
     expect(make({ gates: "off" })).toThrow(/agents.gates/)
     expect(make({ types: { "a/b": type } })).toThrow(/invalid name/)
     expect(make({ types: { a: { ...type, tools: ["Bash"] } } })).toThrow(/"Bash", which is not available/)
-    expect(make({ types: { a: { description: "d" } } })).toThrow(/no system/)
+    expect(make({ types: { a: { description: "d" } } })).toThrow(/types.a.system is missing/)
   })
 
   test("TOOL-14 SendMessage reaches the parent as data, and fails for an agent that has ended or does not exist", async () => {

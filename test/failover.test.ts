@@ -182,7 +182,7 @@ describe("a chain", () => {
   })
 
   test.each([
-    ["a backend that is not one", { backend: {} as never }, "backend is an object, which is not a backend."],
+    ["a backend that is not one", { backend: {} as never }, "backend has no name."],
     ["an unknown name", { backend: "nowhere" }, 'There is no backend "nowhere".'],
     ["an entry of the wrong type", { chain: [3 as never] }, "chain[0] is a number, not a text or an object."],
   ])("%s is refused when the runtime is created", (_, config, message) => {

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { readConfig } from "../src/cli/config/file.ts"
 import { type FileSettings, narrowed } from "../src/cli/config/settings.ts"
-import { loadFoundPolicy, loadPolicyFile } from "../src/hosts/node/policy/load-policy.ts"
+import { findPolicyFile, loadFoundPolicy, loadPolicyFile } from "../src/hosts/node/policy/load-policy.ts"
 import { recordCommandsIn } from "../src/hosts/node/shell/command-record.ts"
 
 let root = ""
@@ -61,6 +61,33 @@ test.each([
   write("longhaul.policy.yaml", "default: deny")
   await loadPolicyFile(path)
   expect(await loadFoundPolicy(path)).toMatchObject({ sources: [{ document: { default: "deny" } }] })
+})
+
+describe("a file that was named and is gone since", () => {
+  const gone = /is gone from a folder where commands ran/
+
+  test("refuses to go on as a config, until the user does without it once", async () => {
+    const path = write("longhaul.config.json", '{ "disabledTools": ["Write"] }')
+    await readConfig({ config: path }, () => {})
+    rmSync(path)
+    const found = (workspace: string) => readConfig({ workspace }, () => {})
+    mkdirSync(join(root, "sub"))
+    await expect(found(root)).rejects.toThrow(gone)
+    await expect(found(join(root, "sub"))).rejects.toThrow(gone)
+    expect(await readConfig({ workspace: root }, () => {}, { planted: "ignore" })).toBeUndefined()
+    await readConfig({ workspace: root, "no-config": true }, () => {})
+    expect(await found(root)).toBeUndefined()
+  })
+
+  test("refuses to go on as a policy, until the user names another one", async () => {
+    const path = write("longhaul.policy.yaml", "default: deny")
+    await loadPolicyFile(path)
+    rmSync(path)
+    expect(() => findPolicyFile(root)).toThrow(gone)
+    const other = write("longhaul.policy.mine.yaml", "default: ask")
+    await loadPolicyFile(other)
+    expect(findPolicyFile(root)).toBeUndefined()
+  })
 })
 
 describe("a config file that was found and not named", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest"
 import type { Json, JsonSchema } from "../src/contract/json.ts"
+import { pathPattern } from "../src/extensions/api/open-api/operation.ts"
 import { createRuntime } from "../src/hosts/node/index.ts"
 import { schemaIssues } from "../src/lib/json-schema.ts"
 import { PatternError } from "../src/lib/linear-pattern.ts"
@@ -64,6 +65,37 @@ describe.each(hostile)("the pattern %s", (pattern, part) => {
     const runtime = createRuntime({ model, store: memoryStore(), tools: [], agents: {}, env: {} })
     expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
   })
+})
+
+describe("the path of an operation in a stranger's document", () => {
+  const templates: readonly (readonly [string, string])[] = [
+    ["parameters beside each other", `/${"{a}".repeat(12)}/end`],
+    ["parameters with one character between them", `/${Array(12).fill("{a}").join("x")}/end`],
+    ["such parameters in many segments", `${"/{a}x{b}".repeat(12)}/end`],
+  ]
+  test.each(templates)("with %s blocks nothing", (_, template) => {
+    const segments = template.split("/").length - 2
+    expect(pathPattern(template).test(`${`/${"x".repeat(4_000)}`.repeat(segments)}/no`)).toBe(false)
+  })
+
+  test.each([
+    ["/repos/{owner}/compare/{base}...{head}", "/repos/me/compare/v1.0...v1.1", ["me", "v1.0", "v1.1"]],
+    ["/tiles/{z}/{x}/{y}.{format}", "/tiles/1/2/3.png", ["1", "2", "3", "png"]],
+    ["/files/{name}.json", "/files/a.json.json", ["a.json"]],
+    ["/{a}{b}", "/xyz", ["x", "yz"]],
+  ])("%s takes %s apart", (template, path, values) => {
+    expect(pathPattern(template).exec(path)?.slice(1)).toEqual(values)
+  })
+})
+
+test("an agent whose schema has a pattern that cannot run in linear time is not started", async () => {
+  const schema = { type: "object", properties: { text: { type: "string", pattern: "(?=(a+)+$)a" } } }
+  const agent = { name: "Agent", args: { description: "x", prompt: "answer", schema } }
+  const model = scriptedModel([{ parts: [{ toolCall: agent }] }, (messages) => JSON.stringify(messages.at(-1))])
+  const runtime = createRuntime({ model, store: memoryStore(), tools: [], agents: {}, env: {} })
+  const result = await runtime.run({ task: "x" })
+  expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
+  expect(result.text).toContain("cannot be checked in linear time")
 })
 
 test("a pattern is evaluated by the linear engine only", async () => {

@@ -465,11 +465,11 @@ describe("the extension", () => {
 
   test.each([
     [{ folder: ["a"] }, "Did you mean"],
-    [{ folders: "a" }, "folders is not a list"],
-    [{ enabled: "no" }, "enabled is not a boolean"],
+    [{ folders: "a" }, "folders is a string"],
+    [{ enabled: "no" }, "enabled is a string"],
     [{ maxSearchResults: 0 }, "maxSearchResults is 0"],
     [{ maxReadBytes: 1.5 }, "maxReadBytes is 1.5"],
-    [{ external: {} }, "external is not a list"],
+    [{ external: {} }, "external is an object"],
     [{ external: [{ name: "a b", description: "d", url: "https://a.example" }] }, "external[0].name"],
     [{ external: [{ name: "a", description: "", url: "https://a.example" }] }, "no description"],
     [{ external: [{ name: "a", description: "d", url: "file:///etc/passwd" }] }, "not an address of the web"],

@@ -13,6 +13,7 @@ import { withOutputFolder } from "../src/extensions/mcp/output-folder.ts"
 import { createRuntime, defineTool, fsStore, type NodeRuntimeConfig } from "../src/hosts/node/index.ts"
 import { createMetricsObserver } from "../src/index.ts"
 import { tenantOf } from "../src/lib/tenant/run-keys.ts"
+import { PolicyClient, serviceOf } from "../src/policy/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { taskTools, webFetchTool } from "../src/tools/index.ts"
@@ -161,6 +162,23 @@ describe.each(pairs)("of %s", (_, open) => {
     expect(folderOf(mine)).not.toBe(folderOf(other))
   })
 
+  test("a policy service gets another session for the run of each tenant", async () => {
+    const sessions: unknown[] = []
+    const answer = async (_: unknown, init?: RequestInit) => {
+      const { sessionId, digest } = JSON.parse(String(init?.body))
+      sessions.push(sessionId)
+      return Response.json({ decision: "allow", ...(digest && { digest }) })
+    }
+    const fetch = answer as typeof globalThis.fetch // Safe: the client reads the status and the text of the answer.
+    const client = new PolicyClient({ baseUrl: "https://policy.example", apiKey: "k", fetch })
+    const tenants = open({ policy: { services: [serviceOf(client)] } })
+    await sameRun(tenants, [])
+    const [mine, other, ...others] = new Set(sessions)
+    expect([mine, other]).toEqual([expect.stringMatching(`^${RUN}/`), expect.stringMatching(`^${RUN}/`)])
+    expect(others).toEqual([])
+    await Promise.all([tenants.first.close(), tenants.second.close()])
+  })
+
   test("the tasks of one tenant are not those of the other", async () => {
     const tenants = open({ tools: taskTools() })
     await oneRun(tenants.first, [toolCall("TaskCreate", { subject: "SENTINEL" })])
@@ -171,6 +189,7 @@ describe.each(pairs)("of %s", (_, open) => {
   test("a page that one tenant has fetched is fetched again for the other", async () => {
     let fetched = 0
     const fetch = {
+      post: async () => expect.fail("WebFetch only reads."),
       get: async (url: string) => {
         fetched++
         return {

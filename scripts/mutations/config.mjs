@@ -7,6 +7,16 @@ const checked = (name) => ["test/policy-runtime.test.ts", name]
 
 export const mutations = [
   mutation(
+    "config: a config file that a command removed restricts no later run",
+    [["src/cli/config/file.ts", "  if (removed !== undefined) throw removedByCommands(removed)\n", "  void removed\n"]],
+    found("refuses to go on as a config"),
+  ),
+  mutation(
+    "config: a policy file that a command removed restricts no later run",
+    [["src/hosts/node/policy/load-policy.ts", "    if (removed !== undefined) {", "    if (removed === folder) {"]],
+    found("refuses to go on as a policy"),
+  ),
+  mutation(
     "config: a found file turns memory on while it is said to be ignored",
     [[config, '...(memory === "off" && { memory }),', "...(memory && { memory }),"]],
     found('a config file that was found and not named with memory "read-write"'),

@@ -8,6 +8,7 @@ import { mutations as confinement } from "./confinement.mjs"
 import { mutations as effects } from "./effects.mjs"
 import { mutations as extensions } from "./extensions.mjs"
 import { mutations as gates } from "./gates.mjs"
+import { mutations as hostile } from "./hostile.mjs"
 import { mutations as journal } from "./journal.mjs"
 import { mutations as mcp } from "./mcp.mjs"
 import { mutations as money } from "./money.mjs"
@@ -20,6 +21,7 @@ import { mutations as questions } from "./questions.mjs"
 import { mutations as results } from "./results.mjs"
 import { mutations as runs } from "./runs.mjs"
 import { mutations as secrets } from "./secrets.mjs"
+import { mutations as shapes } from "./shapes.mjs"
 import { mutations as tenants } from "./tenants.mjs"
 
 export const mutations = [
@@ -45,5 +47,7 @@ export const mutations = [
   ...mcp,
   ...extensions,
   ...tenants,
+  ...shapes,
+  ...hostile,
   ...runs,
 ]

@@ -35,6 +35,11 @@ export const mutations = [
     tenants("the tasks of one tenant are not those of the other"),
   ),
   mutation(
+    "tenants: a policy service gets one session for the runs of two tenants",
+    [["src/policy/service/index.ts", "sessionId: runScope,", "sessionId: runId,"]],
+    tenants("a policy service gets another session for the run of each tenant"),
+  ),
+  mutation(
     "tenants: pages are kept by the id of the run alone",
     [
       ["src/tools/web/web-fetch.ts", "pages.get(context.runScope, url)", "pages.get(context.runId, url)"],

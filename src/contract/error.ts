@@ -90,13 +90,15 @@ export class LonghaulError extends Error {
   readonly data?: Json
 
   constructor(code: ErrorCode, message: string, details: Partial<Failure> & { readonly cause?: unknown } = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    // It never throws itself, whatever it is given: that would hide the failure that it reports.
+    const { cause, retryable, fix, requestId, retryAfterMs, data } = details ?? {}
+    super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    this.retryable = details.retryable ?? retryableCodes.has(code)
-    if (details.fix !== undefined) this.fix = details.fix
-    if (details.requestId !== undefined) this.requestId = details.requestId
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs
-    if (details.data !== undefined) this.data = details.data
+    this.retryable = retryable ?? retryableCodes.has(code)
+    if (fix !== undefined) this.fix = fix
+    if (requestId !== undefined) this.requestId = requestId
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs
+    if (data !== undefined) this.data = data
     Object.defineProperty(this, brand, { value: true })
   }
 

@@ -16,6 +16,8 @@ export interface PolicyCall {
   readonly cwd: string
   readonly workspace: string
   readonly runId: string
+  /** Names the run among those of all workspaces and stores: two tenants may both have a run of one id. Absent outside runs. */
+  readonly runScope?: string
   /** The path of the subagent that makes the call, for example `root/reviewer`. Absent: the root agent. */
   readonly agent?: string
   /** The name of the backend, for example `native` or `acp:gemini`. */

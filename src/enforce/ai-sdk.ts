@@ -1,4 +1,5 @@
 import { isJsonObject } from "../lib/json.ts"
+import { checkArgument, recordOf } from "../lib/schema/shape.ts"
 import { checkFailure, checkOutput, messageOf } from "../policy/service/run-tool.ts"
 import { allowCall, checkOptions, type EnforceOptions, rejectUnenforced, runEnforced } from "./enforced-call.ts"
 
@@ -13,6 +14,7 @@ export function enforceTools<Tools extends Readonly<Record<string, object>>>(
   options: EnforceOptions,
 ): Tools {
   checkOptions("enforceTools", options)
+  checkArgument("tools", tools, recordOf("object"))
   const wrapped = Object.entries(tools).map(([name, tool]) => [name, enforced(name, tool, options)])
   // Safe: each tool keeps its members, and the functions that are replaced keep their signatures.
   return Object.fromEntries(wrapped) as Tools

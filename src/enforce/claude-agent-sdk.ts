@@ -1,5 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
+import { texts, toolPolicy } from "../lib/schema/contract-shapes.ts"
+import { checkArgument, checkShape, having, required, words } from "../lib/schema/shape.ts"
 import type { ToolPolicy } from "../policy/service/tool-use.ts"
 import type { ClaudeCanUseTool, ClaudeHook, ClaudeHookMatcher } from "./claude-shapes.ts"
 import { ClaudeToolCalls } from "./claude-tool-calls.ts"
@@ -33,7 +34,7 @@ type ClaudeHookEvent =
  */
 export function claudeHooks(policy: ToolPolicy, options: ClaudeHooksOptions = {}): ClaudeEnforcement {
   checkOptions("claudeHooks", { policy, sessionId: "the SDK's" })
-  checkKeys("claudeHooks", options, keys<ClaudeHooksOptions>()("includeStop"))
+  checkShape<ClaudeHooksOptions>("claudeHooks", options, { includeStop: "boolean" })
   const { includeStop = true } = options
   const calls = new ClaudeToolCalls(policy)
   const { prompt, stop } = lifecycle(policy)
@@ -69,6 +70,11 @@ export function transcriptLine(message: {
   readonly message: object
   readonly session_id: string
 }): string {
+  checkArgument(
+    "message",
+    message,
+    having({ type: required(words("assistant")), message: required("object"), session_id: required("text") }),
+  )
   const { type, session_id, message: content } = message
   return JSON.stringify({ type, session_id, message: content })
 }
@@ -82,6 +88,12 @@ export interface TranscriptStop {
 
 /** Reports the end of a session with its transcript. Rejects if the event was not accepted. */
 export async function sendTranscriptStop(policy: ToolPolicy, stop: TranscriptStop): Promise<void> {
+  checkArgument("policy", policy, toolPolicy)
+  checkShape<TranscriptStop>("sendTranscriptStop", stop, {
+    sessionId: required("text"),
+    model: "text",
+    transcriptLines: required(texts),
+  })
   const { sessionId, model, transcriptLines } = stop
   if (policy.send === undefined) {
     throw new LonghaulError("config_invalid", "The policy receives no events, so the transcript cannot be sent.", {

@@ -131,7 +131,7 @@ test("options without a policy or a session, or with a misspelt key, are rejecte
     expect(() => enforceTool({}, each)).toThrow(expect.objectContaining({ code: "config_invalid" }))
   }
   expect(() => new PolicyPlugin({ policy: textPolicy() })).not.toThrow()
-  expect(() => new PolicyPlugin({} as never)).toThrow("PolicyPlugin has no policy.")
-  expect(() => claudeHooks({} as never)).toThrow("claudeHooks has no policy.")
+  expect(() => new PolicyPlugin({} as never)).toThrow("policy is missing, not an object.")
+  expect(() => claudeHooks({} as never)).toThrow("policy has no function preTool.")
   expect(() => claudeHooks(textPolicy(), { includeStops: false } as never)).toThrow("unknown key")
 })

@@ -1,7 +1,8 @@
 import { BlockedError, LonghaulError } from "../contract/error.ts"
 import type { Json, JsonObject } from "../contract/json.ts"
 import { isJsonObject, whyNotJson } from "../lib/json.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
+import { toolPolicy } from "../lib/schema/contract-shapes.ts"
+import { checkShape, required, words } from "../lib/schema/shape.ts"
 import { allowedUse, checkFailure, checkOutput } from "../policy/service/run-tool.ts"
 import type { ToolPolicy, ToolUse } from "../policy/service/tool-use.ts"
 
@@ -77,13 +78,12 @@ export async function allowCall(
 
 /** Throws `config_invalid` for options that cannot work: without them every call would be denied, or have no session. */
 export function checkOptions(where: string, options: EnforceOptions): void {
-  checkKeys(where, options, keys<EnforceOptions>()("policy", "sessionId", "unenforced"))
-  if (typeof options.policy?.preTool !== "function" || typeof options.policy.postTool !== "function") {
-    throw new LonghaulError("config_invalid", `${where} has no policy.`, {
-      fix: "Pass a PolicyClient or toolPolicy(…) as policy.",
-    })
-  }
-  if (typeof options.sessionId === "string" && options.sessionId !== "") return
+  checkShape<EnforceOptions>(where, options, {
+    policy: required(toolPolicy),
+    sessionId: required("text"),
+    unenforced: words("allow"),
+  })
+  if (options.sessionId !== "") return
   throw new LonghaulError("config_invalid", `${where} has no sessionId.`, {
     fix: "Pass the id of the conversation as sessionId.",
   })

@@ -1,7 +1,9 @@
 // biome-ignore lint/suspicious/noTsIgnore: users have the package, and then there is no error to expect.
 /** @ts-ignore The package is an optional peer: without it these types are `any`. */
+
 import type { ToolInputParameters, ToolOptions } from "@google/adk"
 import { BlockedError, LonghaulError } from "../contract/error.ts"
+import { checkArgument, having, required } from "../lib/schema/shape.ts"
 import { checkFailure, checkOutput } from "../policy/service/run-tool.ts"
 import type { ToolUse } from "../policy/service/tool-use.ts"
 import {
@@ -25,6 +27,7 @@ export function enforceTool<Parameters extends ToolInputParameters>(
   enforce: EnforceOptions,
 ): ToolOptions<Parameters> {
   checkOptions("enforceTool", enforce)
+  checkArgument("options", options, having({ name: "text", execute: required("function") }))
   // Safe: these are the members of the options that are read here.
   const given = options as { readonly name?: string; readonly execute: Execute }
   const toolName = given.name ?? given.execute.name
@@ -57,6 +60,7 @@ export class PolicyPlugin extends UnusedCallbacks {
 
   constructor(options: PolicyPluginOptions) {
     super()
+    checkArgument("options", options, "object")
     checkOptions("PolicyPlugin", { sessionId: "the framework's", ...options })
     this.#options = options
   }

@@ -1,7 +1,9 @@
 // biome-ignore lint/suspicious/noTsIgnore: users have the package, and then there is no error to expect.
 /** @ts-ignore The package is an optional peer: without it these types are `any`. */
+
 import type { Tool, ToolInputParameters, ToolOptions, ToolOutputSchema } from "@openai/agents"
 import { LonghaulError } from "../contract/error.ts"
+import { checkArgument, having, listOf, required } from "../lib/schema/shape.ts"
 import { checkOptions, type EnforceOptions, rejectUnenforced, runEnforced } from "./enforced-call.ts"
 
 export type { EnforceOptions } from "./enforced-call.ts"
@@ -19,6 +21,7 @@ export function enforceTool<
   enforce: EnforceOptions,
 ): ToolOptions<Parameters, Context, OutputSchema> {
   checkOptions("enforceTool", enforce)
+  checkArgument("options", options, having({ name: "text", execute: required("function") }))
   // Safe: these are the members of the options that are read here.
   const given = options as ToolParts
   const toolName = given.name ?? given.execute.name
@@ -43,6 +46,7 @@ export function enforceTool<
  */
 export function enforceTools<Each extends Tool<never>>(tools: readonly Each[], enforce: EnforceOptions): Each[] {
   checkOptions("enforceTools", enforce)
+  checkArgument("tools", tools, listOf("object"))
   return tools.map((tool) => {
     // Safe: these are the members of a tool that are read here.
     const { type, name, invoke, outputSchema } = tool as ReadyTool

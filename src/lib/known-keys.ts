@@ -15,7 +15,7 @@ export function keys<T>() {
  * of a known key are rejected.
  */
 export function checkKeys(where: string, given: unknown, known: readonly string[], open = false): void {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  if (!isObject(given)) {
     throw new LonghaulError("config_invalid", `${where} is ${kindOf(given)}, not an object.`, {
       fix: `Pass an object as ${where} with any of: ${known.join(", ")}.`,
     })
@@ -31,11 +31,25 @@ export function checkKeys(where: string, given: unknown, known: readonly string[
   }
 }
 
+/** True for an object with members of its own. A promise that was not awaited has none, and would pass for one without settings. */
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !builtIn.test(tagOf(value))
+}
+
+function tagOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1)
+}
+
+const builtIn =
+  /^(Promise|(Weak)?(Map|Set|Ref)|Date|RegExp|Error|String|Number|Boolean|Symbol|BigInt|ArrayBuffer|.+Array)$/
+
 /** A short name for the kind of a value, never its content. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null"
   if (Array.isArray(value)) return "an array"
   const type = typeof value
+  const tag = type === "object" ? tagOf(value) : ""
+  if (builtIn.test(tag)) return `${/^[AEIO]/.test(tag) ? "an" : "a"} ${tag}`
   return type === "undefined" ? "missing" : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }
 

@@ -1,6 +1,8 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { McpServer, McpServers } from "../contract/mcp.ts"
 import { shown } from "./known-keys.ts"
+import { mcpServersField } from "./schema/contract-shapes.ts"
+import { checkArgument, recordOf } from "./schema/shape.ts"
 import { isCredential } from "./text/credential.ts"
 
 /** `mcp__<server>__<tool>` as policies write it. `server`: its name, if it is known: it may contain the separator. */
@@ -38,8 +40,11 @@ function valuesOf(server: McpServer): readonly (readonly [string, string])[] {
 }
 
 export function checkedServers(servers: McpServers | undefined): McpServers {
-  for (const [name, server] of Object.entries(servers ?? {})) checkServer(name, server)
-  return servers ?? {}
+  if (servers === undefined) return {}
+  checkArgument("mcpServers", servers, recordOf("object"))
+  for (const [name, server] of Object.entries(servers)) checkServer(name, server)
+  checkArgument("mcpServers", servers, mcpServersField)
+  return servers
 }
 
 /** Names become part of tool names, so they have to be plain. */
@@ -49,7 +54,7 @@ function checkServer(name: string, server: McpServer): void {
       fix: "Use letters, digits, - and _ only.",
     })
   }
-  const hasOne = typeof server === "object" && server !== null && "command" in server !== "url" in server
+  const hasOne = "command" in server !== "url" in server
   if (hasOne) return
   throw new LonghaulError("config_invalid", `mcpServers.${name} needs either a command or a url.`, {
     fix: 'Pass { command, args, env }, or { type: "http", url, headers }.',

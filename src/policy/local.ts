@@ -4,6 +4,8 @@ import type { AlwaysScope, Policy, PolicyCall, PolicyDocument, Ruled, ServiceVer
 import type { Risk, UsesOf } from "../contract/tool.ts"
 import { newNonce } from "../lib/id.ts"
 import { canonicalJson, isJsonObject } from "../lib/json.ts"
+import { texts } from "../lib/schema/contract-shapes.ts"
+import { checkShape, required, type Shape, shapeOf } from "../lib/schema/shape.ts"
 import { sha256 } from "../lib/sha256.ts"
 import { askPerson } from "./ask-person.ts"
 import { type ActivePolicy, type CallDecision, decideCall, scanOutput } from "./pipeline.ts"
@@ -36,6 +38,8 @@ export interface ToolPolicyOptions {
  * rules about paths without a host: a link would lead past them.
  */
 export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPolicy {
+  checkShape<ToolPolicyOptions>("toolPolicy", options, optionsShape)
+  const activePolicy = policies(policy, options.host ?? {}, options.tools ?? [])
   // What is in its file is not known yet.
   const mayUsePaths =
     (policy.file !== undefined && options.host?.readFile !== undefined) ||
@@ -49,7 +53,6 @@ export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPoli
       },
     )
   }
-  const activePolicy = policies(policy, options.host ?? {}, options.tools ?? [])
   const local = localPolicy(() => activePolicy([]), options)
   const { listFolder, resolvePath } = options.host ?? {}
   return {
@@ -63,6 +66,21 @@ export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPoli
       return hidden === undefined ? verdict : { decision: "deny", reason: `${use.toolName}: ${hidden}.` }
     },
   }
+}
+
+const optionsShape: Shape<ToolPolicyOptions> = {
+  workspace: required("text"),
+  host: shapeOf<PolicyHost>({
+    readFile: "function",
+    listFolder: "function",
+    resolvePath: "function",
+    homeFolder: "text",
+  }),
+  backend: "text",
+  sandboxed: "boolean",
+  riskOf: "function",
+  shown: "function",
+  tools: texts,
 }
 
 function usesPaths({ rules = [], extends: preset }: PolicyDocument): boolean {

@@ -2,6 +2,7 @@ import type { FileEntry } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type {
   Policy,
+  PolicyDocument,
   PolicyService,
   PolicyServiceOptions,
   PolicySource,
@@ -9,10 +10,12 @@ import type {
   Rules,
   RunPolicy,
 } from "../contract/policy.ts"
-import { checkKeys, keys, kindOf, oneOf, wholeNumber } from "../lib/known-keys.ts"
+import { wholeNumber } from "../lib/known-keys.ts"
+import { texts } from "../lib/schema/contract-shapes.ts"
+import { checkShape, having, listOf, required, type Shape, shapeOf, words } from "../lib/schema/shape.ts"
 import { noRules } from "./no-rules.ts"
 import type { ActivePolicy } from "./pipeline.ts"
-import { checkShape } from "./rules/check-document.ts"
+import { checkDocumentSync } from "./rules/check-document.ts"
 import type { CompileOptions } from "./rules/compile-rules.ts"
 
 /** What the host adds to a policy. Without it, there are no files, and paths are compared only as written. */
@@ -32,9 +35,9 @@ export function policies(
   host: PolicyHost,
   tools: readonly string[],
 ): (own: readonly RunPolicy[]) => Promise<ActivePolicy> {
-  checkPolicy(base, policyKeys)
+  checkPolicy(base, policyShape)
   for (const { document, source } of writtenRules(base)) {
-    checkShape(document, source, { tools, hasHomeFolder: host.homeFolder !== undefined })
+    checkDocumentSync(document, source, { tools, hasHomeFolder: host.homeFolder !== undefined })
   }
   const sources = sourcesOf(base, host)
   const activeWith = async (own: readonly RunPolicy[]) =>
@@ -49,7 +52,7 @@ export function policies(
 
 /** Throws `config_invalid` for settings that cannot work. */
 export function checkRunPolicy(policy: RunPolicy): RunPolicy {
-  checkPolicy(policy, runPolicyKeys)
+  checkPolicy(policy, runPolicyShape)
   return policy
 }
 
@@ -127,47 +130,41 @@ async function readyService(service: PolicyServiceOptions | PolicyService): Prom
   return serviceOf(PolicyClient.fromEnvFor(url, { enforcementFailureMode: onOutage }))
 }
 
-function checkPolicy(policy: Policy, known: readonly string[]): void {
-  checkKeys("policy", policy, known)
-  const { mode, ask, askTimeoutMs, onAsk, preApproved } = policy
-  if (mode !== undefined) oneOf("policy.mode", mode, ["auto", "ask", "deny"])
-  if (ask !== undefined) oneOf("policy.ask", ask, ["wait", "pause"])
+const documentShape: Shape<Omit<PolicyDocument, "services" | "tests">> = {
+  // Checked as a document, which reports every problem at once.
+  version: "any",
+  extends: "any",
+  default: "any",
+  unparsed: "any",
+  rules: "any",
+  output: "any",
+  tiers: "any",
+}
+
+const serviceShape: Shape<PolicyServiceOptions> = { url: required("text"), onOutage: words("closed", "open") }
+
+export const runPolicyShape: Shape<RunPolicy> = {
+  ...documentShape,
+  services: listOf(shapeOf<PolicyServiceOptions>(serviceShape)),
+  mode: words("auto", "ask", "deny"),
+  preApproved: texts,
+  ask: words("wait", "pause"),
+  askTimeoutMs: "number",
+  onAsk: "function",
+  documents: listOf(
+    shapeOf<PolicySource>({ document: required("object"), source: required("text"), restrictsOnly: "boolean" }),
+  ),
+}
+
+export const policyShape: Shape<Policy> = {
+  ...runPolicyShape,
+  services: listOf([shapeOf<PolicyServiceOptions>(serviceShape), having({ decide: required("function") })]),
+  tests: "any",
+  file: "text",
+}
+
+function checkPolicy<Settings extends RunPolicy | Policy>(policy: Settings, shape: Shape<Settings>): void {
+  checkShape("policy", policy, shape, "policy.")
+  const { askTimeoutMs } = policy
   if (askTimeoutMs !== undefined) wholeNumber("policy.askTimeoutMs", askTimeoutMs)
-  if (policy.file !== undefined && typeof policy.file !== "string") {
-    throw new LonghaulError("config_invalid", `policy.file is ${kindOf(policy.file)}, not a text.`, {
-      fix: "Pass the path of a policy file.",
-    })
-  }
-  checkList("policy.preApproved", preApproved)
-  checkList("policy.documents", policy.documents)
-  if (onAsk !== undefined && typeof onAsk !== "function") {
-    throw new LonghaulError("config_invalid", "policy.onAsk is not a function.", {
-      fix: "Pass a function that returns { decision }.",
-    })
-  }
 }
-
-function checkList(name: string, value: unknown): void {
-  if (value === undefined || Array.isArray(value)) return
-  throw new LonghaulError("config_invalid", `${name} is ${kindOf(value)}, not an array.`, {
-    fix: `Pass ${name} as an array.`,
-  })
-}
-
-const runPolicyKeys = keys<RunPolicy>()(
-  "version",
-  "extends",
-  "default",
-  "unparsed",
-  "rules",
-  "output",
-  "tiers",
-  "services",
-  "mode",
-  "preApproved",
-  "ask",
-  "askTimeoutMs",
-  "onAsk",
-  "documents",
-)
-const policyKeys = [...runPolicyKeys, "file", "tests"]

@@ -1,16 +1,20 @@
 import { LonghaulError } from "../contract/error.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
+import { texts, textsByName } from "../lib/schema/contract-shapes.ts"
+import { checkShape, required, type Shape, shapeOf } from "../lib/schema/shape.ts"
 import type { StreamDeadlines } from "./deadline.ts"
 
 export type { StreamDeadlines }
 
 /** Throws `config_invalid` for options that a provider would ignore. `own`: options of this provider only. */
-export function checkProviderOptions(name: string, options: ProviderOptions, own: readonly string[]): void {
-  checkKeys(name, options, [...sharedKeys, ...own])
-  if (typeof options.model !== "string" || options.model === "") {
+export function checkProviderOptions<Options extends ProviderOptions>(
+  name: string,
+  options: Options,
+  own: Shape<Omit<Options, keyof ProviderOptions>>,
+): void {
+  checkShape<unknown>(name, options, { ...sharedShape, ...own })
+  if (options.model === "") {
     throw new LonghaulError("config_invalid", `${name} has no model.`, { fix: "Pass the model's name as `model`." })
   }
-  if (options.deadlines !== undefined) checkKeys(`deadlines of ${name}`, options.deadlines, deadlineKeys)
 }
 
 /** Options of every built-in provider. */
@@ -30,15 +34,16 @@ export interface ProviderOptions {
   readonly fetch?: typeof fetch
 }
 
-const sharedKeys = keys<ProviderOptions>()(
-  "model",
-  "apiKey",
-  "baseUrl",
-  "headers",
-  "maxOutputTokens",
-  "topP",
-  "stopSequences",
-  "deadlines",
-  "fetch",
-)
-const deadlineKeys = keys<StreamDeadlines>()("firstByteMs", "idleMs")
+export const deadlinesShape: Shape<Partial<StreamDeadlines>> = { firstByteMs: "number", idleMs: "number" }
+
+const sharedShape: Shape<ProviderOptions> = {
+  model: required("text"),
+  apiKey: "text",
+  baseUrl: "text",
+  headers: textsByName,
+  maxOutputTokens: "number",
+  topP: "number",
+  stopSequences: texts,
+  deadlines: shapeOf<Partial<StreamDeadlines>>(deadlinesShape),
+  fetch: "function",
+}

@@ -1,7 +1,9 @@
+import type { AgentSettings } from "../contract/agents.ts"
 import type { ArtifactStore } from "../contract/artifacts.ts"
 import type { Backend } from "../contract/backend.ts"
 import type { BackendEnv } from "../contract/backend-env.ts"
 import type { Brand } from "../contract/brand.ts"
+import type { CompactionSettings } from "../contract/compaction.ts"
 import type { Environment } from "../contract/env.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { Extension, ToolFilter } from "../contract/extension.ts"
@@ -9,12 +11,13 @@ import type { Hooks, ToolException } from "../contract/hooks.ts"
 import type { JsonObject } from "../contract/json.ts"
 import type { McpServers } from "../contract/mcp.ts"
 import type { Observer } from "../contract/observe.ts"
-import type { RunPolicy } from "../contract/policy.ts"
+import type { Policy, RunPolicy } from "../contract/policy.ts"
 import type { Model, Transport } from "../contract/provider.ts"
 import type { Limits } from "../contract/result.ts"
 import type {
   BackendDeadlines,
   BackgroundExecutor,
+  ChainEntry,
   Logger,
   OutputSchemas,
   RuntimeConfig,
@@ -23,18 +26,40 @@ import type {
 import type { Runtime } from "../contract/runtime.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tool, UnknownOutcome } from "../contract/tool.ts"
+import type { Webhook } from "../contract/webhook.ts"
 import { defaultBrand } from "../lib/brand.ts"
 import { containedLogger } from "../lib/contained.ts"
 import { fetchTransport } from "../lib/fetch-transport.ts"
 import { checkedId } from "../lib/id.ts"
 import { whyNotJson } from "../lib/json.ts"
-import { checkKeys, keys, LARGEST_LIMIT, oneOf, shown, wholeNumber } from "../lib/known-keys.ts"
+import { oneOf, shown } from "../lib/known-keys.ts"
 import { checkedServers } from "../lib/mcp-servers.ts"
 import { persisting } from "../lib/persist-artifact.ts"
-import { checkShape, type Shape } from "../lib/schema/shape.ts"
+import {
+  agentsShape,
+  backendValue,
+  brandShape,
+  chainEntryShape,
+  compactionShape,
+  deadlinesShape,
+  environmentShape,
+  extension,
+  hooksShape,
+  limitsShape,
+  logger,
+  modelValue,
+  observer,
+  selectionShape,
+  store,
+  texts,
+  tool,
+  transport,
+  webhookShape,
+} from "../lib/schema/contract-shapes.ts"
+import { checkShape, having, listOf, recordOf, required, type Shape, shapeOf, words } from "../lib/schema/shape.ts"
 import { sha256 } from "../lib/sha256.ts"
 import type { ActivePolicy } from "../policy/pipeline.ts"
-import { type PolicyHost, policies } from "../policy/policies.ts"
+import { type PolicyHost, policies, policyShape } from "../policy/policies.ts"
 import { createDispatcher, type Dispatcher, type DispatcherOptions, selectTools } from "../tools/kernel/dispatch.ts"
 import type { WebhookPost } from "../webhooks/deliver.ts"
 import { type WebhookSettings, webhookSettings } from "../webhooks/settings.ts"
@@ -43,9 +68,9 @@ import { type CheckedAgents, checkedAgents, checkTypeTools, ownTools } from "./a
 import { type BackendSource, Backends } from "./backends/backends.ts"
 import type { TargetSource } from "./backends/targets.ts"
 import { drawsOnMore, type ServerExtension, sharedExtensions, toolFilter } from "./extensions/settings.ts"
-import { checkedSelection, resolveDeadlines } from "./input/backend-settings.ts"
+import { resolveDeadlines } from "./input/backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction } from "./input/compaction.ts"
-import { checkShapes, list, needsFunction } from "./input/shapes.ts"
+import { resolveLimits } from "./input/limits.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { mayFetch, offloads, withFetchData } from "./offload/settings.ts"
 import { checkedSchemas } from "./output.ts"
@@ -147,11 +172,9 @@ export interface ResolvedConfig extends Redaction {
 /** Validates the configuration and applies defaults. Throws `config_invalid` with a fix for settings that cannot work. */
 export function resolveConfig(config: RuntimeConfig, defaults: Defaults): ResolvedConfig {
   checkShape<RuntimeConfig>("createRuntime", config, configShape)
-  checkShapes(config)
   const { model, owner } = config
   requireJson("owner", owner)
   const store = config.store ?? defaults.store()
-  for (const member of ["folder", "list"]) needsFunction("store", store, member, "Pass a store such as memoryStore().")
   const resolveModel = (given: Model | string) => checkedModel(given, defaults)
   const backends = new Backends(givenBackends(config), defaults.backend, defaults.backends)
   if (typeof config.backend === "string") backends.require(config.backend)
@@ -187,7 +210,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
     backends,
     abandoned: new Map(),
     latencies: new Map(),
-    selection: checkedSelection(config.selection),
+    selection: config.selection ?? {},
     mcpServers: checkedServers(config.mcpServers),
     ...(defaults.servers && { serverExtension: defaults.servers }),
     extensions,
@@ -266,10 +289,8 @@ function ownModelOf(
 
 /** All that are given as values: a resumed run finds its backend among them by name. */
 function givenBackends({ backend, backends = [], chain = [] }: RuntimeConfig): readonly Backend[] {
-  const inChain = list("chain", chain).map((entry) => Object(entry).backend)
-  return [...list("backends", backends), backend, ...inChain].filter(
-    (each): each is Backend => typeof each === "object" && each !== null,
-  )
+  const inChain = chain.map((entry) => (typeof entry === "string" ? undefined : entry.backend))
+  return [...backends, backend, ...inChain].filter((each): each is Backend => typeof each === "object")
 }
 
 function warnOfWeakSecrets(names: readonly string[], logger: Logger | undefined): void {
@@ -291,23 +312,6 @@ export function requireJson(name: string, value: unknown): void {
   })
 }
 
-export function resolveLimits(given: Partial<Limits> | undefined, base: Limits): Limits {
-  if (given === undefined) return base
-  checkKeys("limits", given, limitKeys)
-  for (const [name, value] of Object.entries(given)) {
-    if (name === "usd") checkUsd(value)
-    else wholeNumber(`limits.${name}`, value, name === "tokens" ? Number.MAX_SAFE_INTEGER : LARGEST_LIMIT)
-  }
-  return { ...base, ...given }
-}
-
-function checkUsd(usd: number): void {
-  if (Number.isFinite(usd) && usd > 0) return
-  throw new LonghaulError("config_invalid", `limits.usd is ${shown(usd)}.`, {
-    fix: "Give limits.usd as a number of dollars above 0.",
-  })
-}
-
 function checkedModel(model: Model | string, defaults: Defaults): Model {
   if (typeof model === "string" && defaults.model) return defaults.model(model)
   if (typeof model === "object" && typeof model.converse === "function") return model
@@ -316,47 +320,51 @@ function checkedModel(model: Model | string, defaults: Defaults): Model {
   })
 }
 
+/** What a runtime and its runs both take. */
+export const sharedShape = {
+  model: ["text", modelValue],
+  backend: ["text", backendValue],
+  chain: listOf(["text", shapeOf<Exclude<ChainEntry, string>>(chainEntryShape)]),
+  selection: shapeOf<Selection>(selectionShape),
+  // Looked into by checkedServers.
+  mcpServers: recordOf("object"),
+  extensions: listOf(extension),
+  tools: listOf(tool),
+  allowedTools: texts,
+  disabledTools: texts,
+  limits: shapeOf<Partial<Limits>>(limitsShape),
+  compaction: ["false", shapeOf<CompactionSettings>(compactionShape)],
+  unknownOutcome: words("tell", "pause"),
+} as const
+
 export const configShape: Shape<RuntimeConfig> = {
+  ...sharedShape,
   workspace: "text",
-  store: "object",
+  store,
   workspaceId: "text",
-  schemas: "object",
-  model: ["text", "object"],
-  backend: ["text", "object"],
-  backends: "objects",
-  chain: "texts or objects",
-  selection: "object",
-  mcpServers: "object",
-  extensions: "objects",
-  deadlines: "object",
-  tools: "objects",
-  allowedTools: "texts",
-  disabledTools: "texts",
-  limits: "object",
-  agents: "object",
-  compaction: ["object", "false"],
+  schemas: recordOf(["object", "function"]),
+  backends: listOf(backendValue),
+  deadlines: shapeOf<Partial<BackendDeadlines>>(deadlinesShape),
+  agents: shapeOf<AgentSettings>(agentsShape),
   resolvePricing: "function",
-  unknownPrice: "text",
-  unknownOutcome: "text",
-  recover: "text",
-  executor: "object",
-  webhook: "object",
-  webhookAllow: "texts",
-  policy: "object",
+  unknownPrice: words("refuse", "warn"),
+  recover: words("resume", "mark"),
+  executor: having({ run: required("function") }),
+  webhook: shapeOf<Webhook>(webhookShape),
+  webhookAllow: texts,
+  policy: shapeOf<Policy>(policyShape),
   concurrency: "number",
-  hooks: "object",
-  observers: "objects",
-  secrets: "object",
-  env: "object",
-  artifacts: "object",
+  hooks: shapeOf<Hooks>(hooksShape),
+  observers: listOf(observer),
+  secrets: recordOf(["text", "function"]),
+  env: shapeOf<Environment>(environmentShape),
+  artifacts: having({ save: required("function") }),
   persistArtifact: "function",
-  transport: ["function", "object"],
+  transport,
   fetch: "function",
-  brand: "object",
-  logger: "object",
+  brand: shapeOf<Partial<Brand>>(brandShape),
+  logger,
   owner: "object",
 }
-
-const limitKeys = keys<Limits>()("turns", "tokens", "usd", "timeMs")
 
 const defaultLimits: Limits = { turns: 100 }

@@ -3,6 +3,7 @@ import type { RunResult } from "../contract/result.ts"
 import type { RunHandle, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import { contain } from "../lib/contained.ts"
+import { checkArgument, words } from "../lib/schema/shape.ts"
 import { Metering } from "../observe/metering.ts"
 import type { AgentHost } from "./agents/family.ts"
 import type { ResolvedConfig } from "./config.ts"
@@ -62,9 +63,15 @@ export function startRun(
     runId: key.runId,
     nodeId: key.nodeId,
     result,
-    interrupt: (mode = "graceful") => !over && controls.stop({ kind: "cancel" }, mode),
+    interrupt(mode = "graceful") {
+      checkArgument("mode", mode, words("graceful", "immediate"))
+      return !over && controls.stop({ kind: "cancel" }, mode)
+    },
     release: () => !over && controls.release(),
-    steer: (text) => !over && controls.steer(config.redactorOf([], {}, key).text(text)),
+    steer(text) {
+      checkArgument("text", text, "text")
+      return !over && controls.steer(config.redactorOf([], {}, key).text(text))
+    },
     compact: () => !over && controls.compact(),
     text: () => textOf(events),
     [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),

@@ -4,10 +4,10 @@ import type { Webhook, WithWebhook } from "../contract/webhook.ts"
 import type { RunProjection } from "../journal/projection.ts"
 import type { Taking } from "../journal/reader.ts"
 import { checkedId } from "../lib/id.ts"
-import { usable } from "../lib/schema/shape.ts"
+import { checkArgument, checkShape, usable } from "../lib/schema/shape.ts"
 import type { ResolvedConfig } from "./config.ts"
 import { nextExchange } from "./continue-run.ts"
-import { idShape, runKey } from "./input/input.ts"
+import { continueShape, idShape, runKey } from "./input/input.ts"
 import { resumption } from "./resume-run.ts"
 import { beginning, chosenRun } from "./run.ts"
 import type { Orphan } from "./runs/background.ts"
@@ -75,8 +75,9 @@ export class Launcher {
   }
 
   /** Rejects if the conversation cannot be continued. */
-  async continue(runId: string, text: string, given: ContinueInput | undefined, streamed: boolean): Promise<LiveRun> {
-    const options = given ?? {}
+  async continue(runId: string, text: string, options: ContinueInput = {}, streamed: boolean): Promise<LiveRun> {
+    checkArgument("text", text, "text")
+    checkShape<ContinueInput>("continue", options, continueShape)
     const base: RunKey = {
       workspaceId: this.#config.workspaceId,
       runId: checkedId("runId", runId),

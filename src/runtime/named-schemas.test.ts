@@ -137,7 +137,7 @@ test("names that are not registered, and schemas that cannot be used, are refuse
     expect((await runtime.run({ task: "x", outputSchema: name })).error?.code).toBe("config_invalid")
   }
   // @ts-expect-error: not a schema.
-  expect(() => createRuntime({ schemas: { payment: 1 } })).toThrow("no output schema")
+  expect(() => createRuntime({ schemas: { payment: 1 } })).toThrow("schemas.payment is a number")
   // @ts-expect-error: not an object.
   expect(() => createRuntime({ schemas: [] })).toThrow("schemas is")
 })

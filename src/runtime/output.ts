@@ -8,7 +8,7 @@ import { orAborted } from "../lib/abort.ts"
 import { givenSchema } from "../lib/given-schema.ts"
 import { whyNotJson } from "../lib/json.ts"
 import { schemaIssues } from "../lib/json-schema.ts"
-import { kindOf, oneOf } from "../lib/known-keys.ts"
+import { oneOf } from "../lib/known-keys.ts"
 import { describeStandardIssue, isStandardSchema } from "../lib/standard-schema.ts"
 import type { Redactor } from "../policy/redact/redactor.ts"
 import { findJson } from "./find-json.ts"
@@ -27,13 +27,14 @@ export interface OutputForm {
 export function outputForm(
   { outputSchema: given, outputMode = "strict" }: Pick<RunInput, "outputSchema" | "outputMode">,
   schemas: OutputSchemas,
+  setting = "outputSchema",
 ): OutputForm | undefined {
   oneOf("outputMode", outputMode, ["strict", "forward"])
   if (given === undefined) return undefined
   const outputSchema = typeof given === "string" ? namedSchema(given, schemas) : given
   const schema = givenSchema(
     outputSchema,
-    { kind: "output", setting: "outputSchema" },
+    { kind: "output", setting },
     (what, fix, cause) => new LonghaulError("config_invalid", `The run has ${what}.`, { fix, cause }),
   )
   const name = schemaName(given, schemas)
@@ -47,12 +48,7 @@ export function outputForm(
 
 /** The schemas of a configuration, each of which can be converted to JSON Schema. */
 export function checkedSchemas(given: OutputSchemas = {}): OutputSchemas {
-  if (kindOf(given) !== "an object") {
-    throw new LonghaulError("config_invalid", `schemas is ${kindOf(given)}.`, {
-      fix: "Pass schemas as an object: a schema for each name.",
-    })
-  }
-  for (const outputSchema of Object.values(given)) outputForm({ outputSchema }, {})
+  for (const [name, outputSchema] of Object.entries(given)) outputForm({ outputSchema }, {}, `schemas.${name}`)
   return { ...given }
 }
 

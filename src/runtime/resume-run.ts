@@ -1,8 +1,10 @@
+import type { AgentSettings } from "../contract/agents.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordBody, ResumeCause } from "../contract/event.ts"
 import type { Json } from "../contract/json.ts"
+import type { RunPolicy } from "../contract/policy.ts"
 import type { PendingToolCall } from "../contract/result.ts"
-import type { ResumeInput } from "../contract/run.ts"
+import type { ResumeInput, Slice } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { Tool } from "../contract/tool.ts"
 import type { ProjectedCall } from "../journal/projected-call.ts"
@@ -14,22 +16,24 @@ import { isJsonObject } from "../lib/json.ts"
 import { oneOf } from "../lib/known-keys.ts"
 import { checkedServers } from "../lib/mcp-servers.ts"
 import { modelSettings } from "../lib/model-settings.ts"
-import { checkShape, type Shape } from "../lib/schema/shape.ts"
+import { agentsShape, sliceShape } from "../lib/schema/contract-shapes.ts"
+import { checkShape, required, type Shape, shapeOf, words } from "../lib/schema/shape.ts"
 import { callKey } from "../lib/tenant/run-keys.ts"
-import { checkRunPolicy, recordedPolicy } from "../policy/policies.ts"
+import { checkRunPolicy, recordedPolicy, runPolicyShape } from "../policy/policies.ts"
 import type { Dispatcher } from "../tools/kernel/dispatch.ts"
 import { takeUpOf, unknownOutcomeOf } from "../tools/kernel/inner-of.ts"
 import { AGENT } from "./agents/agent-tools.ts"
 import { recalledAgents } from "./agents/settings.ts"
 import { type RunTarget, recalledChain } from "./backends/targets.ts"
 import { callDigest } from "./calls/decide.ts"
-import { type ResolvedConfig, requireJson, resolveLimits } from "./config.ts"
+import { type ResolvedConfig, sharedShape } from "./config.ts"
 import { earlierExchanges } from "./conversation.ts"
 import { missingExtensions, missingFix } from "./extensions/missing.ts"
 import { checkedExtensions, drawnOn } from "./extensions/settings.ts"
 import { checkedCompaction, recalledCompaction } from "./input/compaction.ts"
 import { workingDirectory } from "./input/cwd.ts"
 import { type CheckedInput, checkedSlice, fetchingDispatcher, toolsWith } from "./input/input.ts"
+import { resolveLimits } from "./input/limits.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { asksToOffload } from "./offload/settings.ts"
 import { type Opening, toolDigest } from "./open-run.ts"
@@ -49,7 +53,6 @@ export async function resumption(
   from: ResumeFrom,
 ): Promise<Opening> {
   checkShape<ResumeInput>("resume", given, resumeShape)
-  requireJson("args", given.args)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
   const found = from.found ?? (await inspectRun(config, key, from.released?.take(key)))
@@ -366,25 +369,25 @@ function isDone({ runId }: RunKey): LonghaulError {
   return new LonghaulError("invalid_state", `Run ${runId} is done.`, { fix: "Fork it to continue from its end." })
 }
 
-export const resumeShape: Shape<ResumeInput> = {
-  runId: "text",
+const resumeShape: Shape<ResumeInput> = {
+  model: sharedShape.model,
+  backend: sharedShape.backend,
+  mcpServers: sharedShape.mcpServers,
+  extensions: sharedShape.extensions,
+  tools: sharedShape.tools,
+  limits: sharedShape.limits,
+  compaction: sharedShape.compaction,
+  runId: required("text"),
   nodeId: "text",
-  decision: "text",
+  decision: words("approve", "deny", "always"),
   ticket: "text",
   answer: "text",
-  args: "any",
+  args: "json",
   takeover: "boolean",
-  model: ["text", "object"],
-  backend: ["text", "object"],
-  mcpServers: "object",
-  extensions: "objects",
-  tools: "objects",
   outputSchema: ["text", "function", "object"],
-  limits: "object",
-  agents: "object",
-  compaction: ["object", "false"],
-  slice: "object",
-  policy: "object",
+  agents: shapeOf<AgentSettings>(agentsShape),
+  slice: shapeOf<Slice>(sliceShape),
+  policy: shapeOf<RunPolicy>(runPolicyShape),
   signal: "signal",
   onEvent: "function",
   onProgress: "function",

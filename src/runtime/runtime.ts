@@ -10,7 +10,9 @@ import { delay } from "../lib/abort.ts"
 import { contain } from "../lib/contained.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { oneOf, wholeNumber } from "../lib/known-keys.ts"
+import { checkArgument, usable } from "../lib/schema/shape.ts"
 import { type Defaults, type ResolvedConfig, resolveConfig } from "./config.ts"
+import { idShape } from "./input/input.ts"
 import { type MethodOnNode, methodOptions } from "./input/method-options.ts"
 import { Launcher } from "./launch-runs.ts"
 import { schemaName } from "./output.ts"
@@ -51,8 +53,13 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     ...controlMethods(parts),
     ...backendMethods(config),
     recoverOrphanedRuns: (options) => recover(parts, options),
-    with: (overrides) =>
-      defaults.again({ ...given, store: config.store, ...overrides }, isOwnLimit(overrides) ? undefined : permits),
+    with(overrides) {
+      checkArgument("with", overrides, "object")
+      return defaults.again(
+        { ...given, store: config.store, ...overrides },
+        isOwnLimit(overrides) ? undefined : permits,
+      )
+    },
     close,
     [Symbol.asyncDispose]: () => close(),
   }
@@ -62,8 +69,8 @@ function permitsOf({ concurrency }: RuntimeConfig): Permits | undefined {
   return concurrency === undefined ? undefined : new Permits(wholeNumber("concurrency", concurrency))
 }
 
-function isOwnLimit(overrides: Partial<RuntimeConfig> | undefined): boolean {
-  return Object.hasOwn(Object(overrides), "concurrency")
+function isOwnLimit(overrides: Partial<RuntimeConfig>): boolean {
+  return Object.hasOwn(overrides, "concurrency")
 }
 
 /** The parts that the methods of a runtime share. */
@@ -120,7 +127,7 @@ function startMethods(parts: Parts): Pick<Runtime, StartMethods> {
         return await (await launcher.continue(runId, text, options, false)).handle.result
       } catch (error) {
         if (!LonghaulError.is(error)) throw error
-        const { nodeId = "main" } = options ?? {}
+        const { nodeId = "main" } = usable<Partial<RunReference>>(options ?? {}, idShape)
         return failedToBegin({ workspaceId: config.workspaceId, runId, nodeId }, config.store.location, error)
       }
     },
@@ -128,7 +135,10 @@ function startMethods(parts: Parts): Pick<Runtime, StartMethods> {
     start: async (input) => inBackground(parts, launcher.runInBackground(input)),
     async resumeAsync(given) {
       const { webhook, ...input } = given ?? {}
-      return inBackground(parts, launcher.resume(input, { background: "asked", ...(webhook && { webhook }) }))
+      return inBackground(
+        parts,
+        launcher.resume(input, { background: "asked", ...(webhook !== undefined && { webhook }) }),
+      )
     },
   }
 }
@@ -172,7 +182,7 @@ function readMethods({ config, live, followers, key }: Parts) {
 /** A caller that passes a schema relies on its type. `name`: undefined if the schema is not registered. */
 function requireSchema({ status, runId, outputSchema }: RunState, name: string | undefined): void {
   if (status !== "done" || (name !== undefined && outputSchema === name)) return
-  const asked = name === undefined ? "a schema that is not registered" : `the output schema ${name}`
+  const asked = name === undefined ? "an outputSchema that is not registered" : `the output schema ${name}`
   throw new LonghaulError("config_invalid", `Run ${runId} was waited for with ${asked}, and not checked by it.`, {
     fix:
       outputSchema === undefined
@@ -201,8 +211,10 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
       oneOf("mode", mode, ["graceful", "immediate"])
       return send(named("interrupt", runId, options), { type: "interrupt", mode }, (handle) => handle.interrupt(mode))
     },
-    steer: async (runId, text, options) =>
-      send(named("steer", runId, options), { type: "steer", text }, (handle) => handle.steer(text)),
+    async steer(runId, text, options) {
+      checkArgument("text", text, "text")
+      return send(named("steer", runId, options), { type: "steer", text }, (handle) => handle.steer(text))
+    },
     compact: async (runId, options) =>
       send(named("compact", runId, options), { type: "compact" }, (handle) => handle.compact()),
     async fork(runId, options) {

@@ -8,6 +8,7 @@ import type { ToolOutcome } from "../contract/tool.ts"
 import { onAbort } from "../lib/abort.ts"
 import { plainText } from "../lib/content.ts"
 import { newNonce } from "../lib/id.ts"
+import { checkShape, having, required, words } from "../lib/schema/shape.ts"
 import { noUsage } from "../lib/usage.ts"
 import type { SimulatedAnswer, SimulatedMessage, SimulatedRequest, SimulatedToolResult } from "./simulated.ts"
 
@@ -37,6 +38,15 @@ const searchTool: OwnTool = { name: "Grep", nativeName: "fake_search", effect: "
 
 /** A backend without a program: it has a tool of its own, stores sessions, and suspends calls in each of the three ways. */
 export function fakeBackend(options: FakeBackendOptions): Backend {
+  checkShape<FakeBackendOptions>("fakeBackend", options, {
+    name: "text",
+    script: required("function"),
+    resumeBy: words("settle", "replay", "repeat"),
+    write: "function",
+    search: "function",
+    sessions: having({ get: required("function"), set: required("function") }),
+    capabilities: "object",
+  })
   const { name = "fake", resumeBy = "replay", sessions = new Map() } = options
   return {
     name,

@@ -2,8 +2,10 @@ import { LonghaulError } from "../contract/error.ts"
 import type { Json } from "../contract/json.ts"
 import type { Message } from "../contract/message.ts"
 import type { Answer, AnswerCall, AnswerPart, AnswerSink, ConversationSetup, Model } from "../contract/provider.ts"
+import { checkArgument, having, listOf, required } from "../lib/schema/shape.ts"
 import type { CompleteAnswer, CompletePart, SimulatedAnswer } from "./simulated.ts"
 import { completeAnswer, cutIntoDeltas } from "./simulated.ts"
+import { answerField } from "./simulated-shapes.ts"
 
 /** The response to one call: fixed, or computed from the request. */
 export type ScriptedStep =
@@ -21,6 +23,11 @@ export interface ScriptedModel extends Model {
 }
 
 export function scriptedModel(steps: readonly ScriptedStep[]): ScriptedModel {
+  checkArgument(
+    "steps",
+    steps,
+    listOf(["function", ...answerField("any"), having({ fail: required(having({ code: required("text") })) })]),
+  )
   const calls: (readonly Message[])[] = []
   return {
     provider: "scripted",

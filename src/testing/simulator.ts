@@ -1,4 +1,5 @@
 import type { Json } from "../contract/json.ts"
+import { checkArgument, checkShape, listOf, required } from "../lib/schema/shape.ts"
 import type { FaultOrder, Faults } from "./faults.ts"
 import { openRequests, planBody, streamBody } from "./faults.ts"
 import { anthropicProtocol } from "./protocols/anthropic.ts"
@@ -8,6 +9,7 @@ import { openAiResponsesProtocol } from "./protocols/openai-responses.ts"
 import type { Exchange, Frame, ParsedRequest, Protocol, Refusal } from "./protocols/protocol.ts"
 import type { SimulatedAnswer, SimulatedRequest } from "./simulated.ts"
 import { completeAnswer } from "./simulated.ts"
+import { answerField, requestShape } from "./simulated-shapes.ts"
 
 export interface SimulatorOptions {
   /** The model: its answer to a request. An exception becomes a 400, which is not retried. */
@@ -26,6 +28,11 @@ export interface Simulator {
 }
 
 export function createSimulator(options: SimulatorOptions): Simulator {
+  checkShape<SimulatorOptions>("createSimulator", options, {
+    script: required("function"),
+    faults: ["function", listOf("any")],
+    apiKey: "text",
+  })
   const requests: SimulatedRequest[] = []
   let faultsUsed = 0
 
@@ -82,6 +89,8 @@ export function createSimulator(options: SimulatorOptions): Simulator {
  * one, and of equal length for a repeated request.
  */
 export function renderAnswer(answer: SimulatedAnswer, request: SimulatedRequest = emptyRequest): string {
+  checkArgument("answer", answer, answerField("json"))
+  checkShape<SimulatedRequest>("renderAnswer", request, requestShape, "request.")
   const protocol = protocols.find(({ name }) => name === request.protocol) ?? anthropicProtocol
   return framesOf(protocol, request, answer)
     .map(({ text }) => text)

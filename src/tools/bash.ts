@@ -1,7 +1,7 @@
 import type { Shell, ShellOutput, ShellResult } from "../contract/env.ts"
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
 import { OutputWindow } from "../lib/output-window.ts"
+import { checkShape } from "../lib/schema/shape.ts"
 import { type Redact, redactOf } from "../lib/text/before-cut.ts"
 import { utf8Length } from "../lib/truncate.ts"
 import { defineTool } from "./kernel/define-tool.ts"
@@ -15,7 +15,7 @@ export interface BashOptions {
 
 /** Command lines in the environment's shell. Not in any default set of tools: the host must add it. */
 export function bashTool(options: BashOptions = {}): Tool {
-  checkKeys("bashTool", options, keys<BashOptions>()("maxOutputBytes"))
+  checkShape<BashOptions>("bashTool", options, { maxOutputBytes: "number" })
   const { maxOutputBytes = defaultOutputBytes } = options
   return defineTool({
     name: "Bash",

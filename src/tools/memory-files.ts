@@ -1,9 +1,11 @@
 import type { FileEntry, FileInfo, Files } from "../contract/env.ts"
 import { ToolError } from "../contract/tool.ts"
 import { isOurs, leadsToOurs } from "../lib/own-names.ts"
+import { checkArgument, recordOf } from "../lib/schema/shape.ts"
 
 /** Files in memory, by their paths from `/`: for tests, and for hosts without a disk. */
 export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array>> = {}): Files {
+  checkArgument("initial", initial, recordOf(["text", "bytes"]))
   const tree = new FileTree()
   const begun = Date.now()
   for (const [path, content] of Object.entries(initial)) {

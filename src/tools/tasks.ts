@@ -1,6 +1,6 @@
 import { type Tool, type ToolContext, ToolError } from "../contract/tool.ts"
 import { usesNothing } from "../lib/access/arguments.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
+import { checkShape } from "../lib/schema/shape.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 import { onOneLine } from "./shared.ts"
 
@@ -14,7 +14,7 @@ export interface TaskToolsOptions {
  * another process, the list starts empty.
  */
 export function taskTools(options: TaskToolsOptions = {}): readonly Tool[] {
-  checkKeys("taskTools", options, keys<TaskToolsOptions>()("maxRuns"))
+  checkShape<TaskToolsOptions>("taskTools", options, { maxRuns: "number" })
   const lists = new TaskLists(options.maxRuns ?? 1000)
   return [createTool(lists), getTool(lists), listTool(lists), updateTool(lists)]
 }

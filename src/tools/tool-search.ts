@@ -1,10 +1,13 @@
 import type { Tool, ToolSpec } from "../contract/tool.ts"
 import { usesNothing } from "../lib/access/arguments.ts"
+import { toolSpec } from "../lib/schema/contract-shapes.ts"
+import { checkArgument, listOf } from "../lib/schema/shape.ts"
 import { toolRanking } from "../lib/text/rank-tools.ts"
 import { defineTool } from "./kernel/define-tool.ts"
 
 /** Finds tools by the words of their names and descriptions. */
 export function toolSearchTool(tools: readonly ToolSpec[]): Tool {
+  checkArgument("tools", tools, listOf(toolSpec))
   const rank = toolRanking(tools)
   return defineTool({
     name: "ToolSearch",

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordedWebhook, Webhook, WebhookEvent } from "../contract/webhook.ts"
-import { checkKeys, keys } from "../lib/known-keys.ts"
+import { webhookShape } from "../lib/schema/contract-shapes.ts"
+import { checkShape } from "../lib/schema/shape.ts"
 import { isPrivateHost } from "../lib/target-host.ts"
 import { secretBytes } from "./sign.ts"
 
@@ -23,7 +24,7 @@ export interface WebhookRules {
 
 /** Rejects a webhook that can never be sent, before a run relies on it. */
 export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebhook {
-  checkKeys("webhook", webhook, webhookKeys)
+  checkShape<Webhook>("webhook", webhook, webhookShape, "webhook.")
   const secretRef = listed(webhook.secretRef)
   const secrets = listed(webhook.secret)
   const { headers, headerRefs } = webhook
@@ -104,6 +105,5 @@ function invalid(what: string, fix: string): LonghaulError {
   return new LonghaulError("config_invalid", `The webhook ${what}.`, { fix })
 }
 
-const webhookKeys = keys<Webhook>()("url", "events", "secretRef", "secret", "headers", "headerRefs")
 const knownEvents: readonly WebhookEvent[] = ["paused", "done", "failed", "cancelled"]
 const defaultEvents: readonly WebhookEvent[] = ["paused", "done", "failed"]

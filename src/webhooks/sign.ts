@@ -1,5 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import { base64ToBytes, bytesToBase64, concatBytes } from "../lib/bytes.ts"
+import { texts } from "../lib/schema/contract-shapes.ts"
+import { checkArgument, checkShape, required } from "../lib/schema/shape.ts"
 
 export interface SignedContent {
   readonly id: string
@@ -11,6 +13,12 @@ export interface SignedContent {
 
 /** The value of `webhook-signature`: one signature per secret. */
 export async function signWebhook(content: SignedContent, secrets: readonly string[]): Promise<string> {
+  checkShape<SignedContent>("signWebhook", content, {
+    id: required("text"),
+    timestamp: required("text"),
+    body: required(["text", "bytes"]),
+  })
+  checkArgument("secrets", secrets, texts)
   const bytes = signedBytes(content)
   const signatures = await Promise.all(
     secrets.map(async (secret) => {

@@ -1,7 +1,8 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
 import { base64ToBytes } from "../lib/bytes.ts"
-import { checkShape, type Shape } from "../lib/schema/shape.ts"
+import { textOrTexts } from "../lib/schema/contract-shapes.ts"
+import { checkShape, required, type Shape } from "../lib/schema/shape.ts"
 import { isSignedWith, signedBytes } from "./sign.ts"
 
 /** A request as received. */
@@ -33,11 +34,6 @@ export type WebhookRefusal =
 export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebhook): Promise<Payload> {
   checkShape<ReceivedWebhook>("verifyWebhook", received, receivedShape)
   const { headers, body, secrets, toleranceSeconds = 300, now = Date.now() } = received
-  if (headers === undefined || secrets === undefined) {
-    throw new LonghaulError("config_invalid", "verifyWebhook needs the headers of the request and the secrets.", {
-      fix: "Pass { headers, body, secrets }.",
-    })
-  }
   if (!(toleranceSeconds >= 0)) {
     throw new LonghaulError("config_invalid", `Invalid toleranceSeconds: ${String(toleranceSeconds)}.`, {
       fix: "Use a number of seconds, 0 or more.",
@@ -58,11 +54,11 @@ export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebho
   return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
 }
 
-export const receivedShape: Shape<ReceivedWebhook> = {
-  headers: "object",
+const receivedShape: Shape<ReceivedWebhook> = {
+  headers: required("object"),
   // One that was parsed is refused below, with the reason.
   body: "any",
-  secrets: ["text", "texts"],
+  secrets: required(textOrTexts),
   toleranceSeconds: "number",
   now: "number",
 }

@@ -2,7 +2,8 @@ import type { Backend } from "../../contract/backend.ts"
 import type { BackendEnv, ProgramSpec } from "../../contract/backend-env.ts"
 import type { Capabilities, Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { texts, textsByName } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, required } from "../../lib/schema/shape.ts"
 import { type AcpAgent, type Confinement, cursorAgent, unknownAgent } from "./agents.ts"
 import { type Connection, connect } from "./connection.ts"
 import { copilotAgent } from "./copilot.ts"
@@ -29,7 +30,14 @@ export interface AcpOptions {
 
 /** An agent that speaks the Agent Client Protocol, with the login that it has. */
 export function acp(options: AcpOptions): Backend {
-  checkKeys("acp", options, keys<AcpOptions>()("name", "command", "args", "passEnv", "env", "trustWorkspace"))
+  checkShape<AcpOptions>("acp", options, {
+    name: required("text"),
+    args: texts,
+    trustWorkspace: "boolean",
+    command: "text",
+    passEnv: texts,
+    env: textsByName,
+  })
   const agent = agentOf(options)
   const name = `acp:${agent.name}`
   return {

@@ -1,7 +1,8 @@
 import type { Backend, OpenRequest } from "../../contract/backend.ts"
 import type { BackendEnv } from "../../contract/backend-env.ts"
 import type { JsonObject } from "../../contract/json.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { texts, textsByName } from "../../lib/schema/contract-shapes.ts"
+import { checkShape } from "../../lib/schema/shape.ts"
 import { capabilities } from "../claude/capabilities.ts"
 import {
   type ClaudeOptions,
@@ -21,7 +22,7 @@ export type ClaudeCliOptions = ClaudeOptions
 
 /** Claude Code as a program, with the login that it has. */
 export function claudeCli(options: ClaudeCliOptions = {}): Backend {
-  checkKeys("claudeCli", options, keys<ClaudeCliOptions>()("command", "passEnv", "env"))
+  checkShape<ClaudeCliOptions>("claudeCli", options, { command: "text", passEnv: texts, env: textsByName })
   return {
     name: "claude-cli",
     capabilities,

@@ -1,6 +1,7 @@
 import type { Backend } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { texts as textList, textsByName } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, having, required } from "../../lib/schema/shape.ts"
 import { capabilities } from "../claude/capabilities.ts"
 import {
   type ClaudeOptions,
@@ -25,7 +26,12 @@ export interface ClaudeSdkOptions extends ClaudeOptions {
 
 /** Claude Code through its Agent SDK, an optional package that is loaded on first use. */
 export function claudeSdk(options: ClaudeSdkOptions = {}): Backend {
-  checkKeys("claudeSdk", options, keys<ClaudeSdkOptions>()("command", "passEnv", "env", "sdk"))
+  checkShape<ClaudeSdkOptions>("claudeSdk", options, {
+    command: "text",
+    passEnv: textList,
+    env: textsByName,
+    sdk: having({ query: required("function") }),
+  })
   return {
     name: "claude-sdk",
     capabilities,

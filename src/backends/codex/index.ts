@@ -3,6 +3,8 @@ import type { BackendEnv, Loopback, ProgramSpec } from "../../contract/backend-e
 import type { Capabilities, Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
+import { texts, textsByName } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, type Shape, words } from "../../lib/schema/shape.ts"
 import { workspaceFolders } from "../shared/workspace-folders.ts"
 import { ownTools, shellCommand } from "./calls.ts"
 import { type Connection, checkLogin, connect, connectGated, type Handlers, type TrustMemory } from "./connection.ts"
@@ -26,8 +28,19 @@ export interface CodexOptions {
   readonly isolated?: boolean
 }
 
+const optionsShape: Shape<CodexOptions> = {
+  command: "text",
+  args: texts,
+  env: textsByName,
+  passEnv: texts,
+  config: "object",
+  sandbox: words("read-only", "workspace-write", "danger-full-access"),
+  isolated: "boolean",
+}
+
 /** OpenAI's Codex, driven as an app-server. */
 export function codex(options: CodexOptions = {}): Backend {
+  checkShape<CodexOptions>("codex", options, optionsShape)
   const memory: TrustMemory = {}
   const start = async (env: BackendEnv, run: StartedFor, handlers: Handlers, trusted?: HookState) => {
     const folders = await workspaceFolders(run.cwd, env)

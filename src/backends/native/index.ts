@@ -5,6 +5,8 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Model, Transport } from "../../contract/provider.ts"
 import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
+import { retryShape } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, shapeOf } from "../../lib/schema/shape.ts"
 import { withOutputForm } from "../shared/output-form.ts"
 import { Compactor } from "./compaction/compactor.ts"
 import { ContextMeter } from "./compaction/meter.ts"
@@ -24,6 +26,10 @@ export interface NativeOptions {
 
 /** The built-in loop over any model. Its sessions exist only in the journal. */
 export function native(options: NativeOptions = {}): Backend {
+  checkShape<NativeOptions>("native", options, {
+    retry: shapeOf<Partial<RetryPolicy>>(retryShape),
+    noModelFix: "text",
+  })
   return {
     name: "native",
     capabilities,

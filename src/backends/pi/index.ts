@@ -3,6 +3,7 @@ import type { BackendEnv } from "../../contract/backend-env.ts"
 import type { Capabilities } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { newNonce } from "../../lib/id.ts"
+import { checkShape } from "../../lib/schema/shape.ts"
 import { withOutputForm } from "../shared/output-form.ts"
 import { piModel } from "./models.ts"
 import { PiSession } from "./session.ts"
@@ -21,6 +22,12 @@ export interface PiOptions {
 
 /** Pi's agent loop, in this process. Its tools are the runtime's; its sessions exist only in the journal. */
 export function pi(options: PiOptions = {}): Backend {
+  checkShape<PiOptions>("pi", options, {
+    resolvePiApiKey: "function",
+    baseUrl: "text",
+    piCodexTransport: "text",
+    load: "function",
+  })
   const load = options.load ?? loadPi
   return {
     name: "pi",

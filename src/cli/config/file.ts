@@ -4,7 +4,13 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path"
 import { pathToFileURL } from "node:url"
 import { foldersAbove } from "../../hosts/node/folders-above.ts"
 import { parseJsonWithComments } from "../../hosts/node/json-with-comments.ts"
-import { commandsRanIn, mayBePlanted, trustFile } from "../../hosts/node/shell/command-record.ts"
+import {
+  commandsRanIn,
+  forgetFile,
+  mayBePlanted,
+  removedFiles,
+  trustFile,
+} from "../../hosts/node/shell/command-record.ts"
 import { type OptionTable, UsageError } from "../arguments.ts"
 import { clip, reasonOf, shellWord } from "../format.ts"
 import { checkSettings, type FileSettings, narrowed, programName } from "./settings.ts"
@@ -43,9 +49,14 @@ export async function readConfig(
   if (choice.config !== undefined && choice["no-config"]) {
     throw new UsageError("--config and --no-config cannot be combined.", "Omit one of them.")
   }
-  if (choice["no-config"]) return undefined
+  if (choice["no-config"]) {
+    for (const path of removedIn(foldersOf(choice.workspace))) forgetFile(path)
+    return undefined
+  }
   if (choice.config !== undefined) return loadNamed(resolve(choice.config))
   const { data, program, planted } = findConfig(choice.workspace)
+  const [removed] = whenPlanted === "refuse" ? removedIn(foldersOf(choice.workspace)) : []
+  if (removed !== undefined) throw removedByCommands(removed)
   for (const path of planted) {
     if (whenPlanted === "refuse") throw changedByCommands(path)
     say(`Ignored: ${path} is new or was changed in a folder where commands ran. If it is yours, use --config ${path}`)
@@ -59,6 +70,17 @@ function changedByCommands(path: string): UsageError {
     `${path} is new or was changed in a folder where commands ran, so that its restrictions cannot be trusted.`,
     `If it is yours, use --config ${shellWord(path)}; to do without it, use --no-config.`,
   )
+}
+
+function removedByCommands(path: string): UsageError {
+  return new UsageError(
+    `${path} is gone from a folder where commands ran, and its restrictions with it.`,
+    "Restore it; to do without it, use --no-config once.",
+  )
+}
+
+function removedIn(folders: readonly string[]): readonly string[] {
+  return folders.flatMap((folder) => removedFiles(folder, [dataName]))
 }
 
 export interface FoundConfig {
@@ -77,9 +99,10 @@ interface FoundFile {
 
 /** Nearest first: from the workspace upwards, else from the current folder. */
 export function findConfig(workspace?: string): FoundConfig {
-  const folders = [...(workspace === undefined ? [] : foldersAbove(workspace)), ...foldersAbove(".")]
   const named = (name: string) =>
-    [...new Set(folders)].map((folder) => join(folder, name)).filter((at) => existsSync(at))
+    foldersOf(workspace)
+      .map((folder) => join(folder, name))
+      .filter((at) => existsSync(at))
   const [program] = named(programName)
   const planted: string[] = []
   for (const path of named(dataName)) {
@@ -90,6 +113,10 @@ export function findConfig(workspace?: string): FoundConfig {
     planted.push(path)
   }
   return { planted, ...(program !== undefined && { program }) }
+}
+
+function foldersOf(workspace: string | undefined): readonly string[] {
+  return [...new Set([...(workspace === undefined ? [] : foldersAbove(workspace)), ...foldersAbove(".")])]
 }
 
 export const dataName = "longhaul.config.json"

@@ -56,3 +56,48 @@ describe("a config file planted by a command", () => {
     expect(await lastSystem()).toContain("Version one.")
   })
 })
+
+describe.each([
+  ["is removed", "rm"],
+  ["is moved", "mv -t sub"],
+])("a file that %s by a command", (_, remove) => {
+  test("refuses a later run as a config, until the user does without it", async () => {
+    const simulator = await simulate({
+      script: ({ lastToolResults }) =>
+        lastToolResults.length > 0 ? "Done." : bash(`mkdir -p sub; ${remove} longhaul.config.json; true`),
+    })
+    const later = (...args: readonly string[]) => longhaul(["run", "--model", "anthropic:x", ...args, "Go"])
+    await configured({ disabledTools: ["Write"] })
+    expect((await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])).code).toBe(0)
+    const requests = simulator.requests.length
+    for (let time = 0; time < 2; time++) {
+      const { code, stderr } = await later()
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/longhaul\.config\.json is gone from a folder where commands ran.+\n.*--no-config/)
+    }
+    expect(simulator.requests).toHaveLength(requests)
+    expect((await longhaul(["runs"])).code).toBe(0)
+    expect((await later("--no-config")).code).toBe(0)
+    expect((await later()).code).toBe(0)
+    await configured({ disabledTools: ["Write"] })
+    expect((await later()).code).toBe(0)
+  })
+
+  test("refuses a later run as a policy, until the user names another one", async () => {
+    const simulator = await simulate({
+      script: ({ lastToolResults }) =>
+        lastToolResults.length > 0 ? "Done." : bash(`mkdir -p sub; ${remove} longhaul.policy.yaml; true`),
+    })
+    const later = (...args: readonly string[]) => longhaul(["run", "--model", "anthropic:x", ...args, "Go"])
+    await writeFile(inRepository("longhaul.policy.yaml"), "rules:\n  - deny: { tool: Write }\n")
+    expect((await longhaul(["run", "--bash", "--model", "anthropic:x", "Go"])).code).toBe(0)
+    const requests = simulator.requests.length
+    const { code, stderr } = await later()
+    expect(code).toBe(1)
+    expect(stderr).toContain("longhaul.policy.yaml is gone from a folder where commands ran")
+    expect(simulator.requests).toHaveLength(requests)
+    await writeFile(inRepository("longhaul.policy.mine.yaml"), "rules:\n  - deny: { tool: Edit }\n")
+    expect((await later("--policy", "longhaul.policy.mine.yaml")).code).toBe(0)
+    expect((await later()).code).toBe(0)
+  })
+})

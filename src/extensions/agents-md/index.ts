@@ -1,7 +1,8 @@
 import type { Files } from "../../contract/env.ts"
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
 import { ToolError } from "../../contract/tool.ts"
-import { checkKeys, keys, wholeNumber } from "../../lib/known-keys.ts"
+import { wholeNumber } from "../../lib/known-keys.ts"
+import { checkShape } from "../../lib/schema/shape.ts"
 import { withoutHalfWord } from "../../lib/text/before-cut.ts"
 import { fencedData, oneLine } from "../../lib/text/data-fence.ts"
 
@@ -14,7 +15,7 @@ export interface AgentsMdOptions {
 
 /** The AGENTS.md files of the workspace, from its root down to the working directory, in the system prompt. */
 export function agentsMd(options: AgentsMdOptions = {}): Extension {
-  checkKeys("agentsMd", options, keys<AgentsMdOptions>()("file", "maxBytes"))
+  checkShape<AgentsMdOptions>("agentsMd", options, { file: "text", maxBytes: "number" })
   const { file = "AGENTS.md", maxBytes = MOST_BYTES } = options
   wholeNumber("maxBytes", maxBytes)
   return { name: "agents-md", open: (run) => open(run, file, maxBytes) }

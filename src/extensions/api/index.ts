@@ -1,12 +1,12 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { checkShape, recordOf, required, type Shape, shapeOf } from "../../lib/schema/shape.ts"
 import { Masks } from "../../lib/text/masks.ts"
 import type { ApiCalls, ApiObservers } from "./call.ts"
 import { type ApiEnv, Credentials, type ResolveAuth } from "./credentials.ts"
 import { operationTools } from "./open-api/operation-tools.ts"
 import { apiSearch } from "./open-api/search.ts"
-import { type ApiServices, type CheckedService, checkedService } from "./service.ts"
+import { type ApiService, type ApiServices, type CheckedService, checkedService, serviceShape } from "./service.ts"
 import { apiCall } from "./tool.ts"
 
 export interface ApiOptions extends ApiObservers {
@@ -24,8 +24,7 @@ export interface ApiOptions extends ApiObservers {
 
 /** The tool ApiCall, for web services that you name. */
 export function api(options: ApiOptions): Extension {
-  checkKeys("api", options, optionKeys)
-  checkKeys("services", options.services, [], true)
+  checkShape<ApiOptions>("api", options, optionsShape)
   const services = new Map(
     Object.entries(options.services).map(([name, service]) => [name, checkedService(name, service)]),
   )
@@ -86,7 +85,15 @@ function requireResolver(services: ReadonlyMap<string, CheckedService>, resolveA
   )
 }
 
-const optionKeys = keys<ApiOptions>()("services", "env", "resolveAuth", "fetch", "name", "onRequest", "onResponse")
+const optionsShape: Shape<ApiOptions> = {
+  services: required(recordOf(shapeOf<ApiService>(serviceShape))),
+  env: recordOf(["text", "function"]),
+  resolveAuth: "function",
+  fetch: "function",
+  name: "text",
+  onRequest: "function",
+  onResponse: "function",
+}
 
 export type { ApiCallSeen, ApiObservers, ApiResponseSeen } from "./call.ts"
 export type { ApiEnv, AuthRequest, ResolveAuth } from "./credentials.ts"

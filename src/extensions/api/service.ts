@@ -1,10 +1,12 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Effect } from "../../contract/tool.ts"
-import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
+import { checkKeys, wholeNumber } from "../../lib/known-keys.ts"
+import { textsByName } from "../../lib/schema/contract-shapes.ts"
+import { listOf, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
 import { isPrivateHost } from "../../lib/target-host.ts"
 import { checkedHeaderName, isHeaderValue } from "./header-syntax.ts"
 import { type ApiMethod, methods } from "./method.ts"
-import type { Operation } from "./open-api/operation.ts"
+import { type Operation, operationShape } from "./open-api/operation.ts"
 
 /** How a service is authenticated to. A `Ref` is the name of a secret, never its value. */
 export type ApiAuth =
@@ -78,10 +80,7 @@ export function checkedService(name: string, service: ApiService): CheckedServic
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
     throw invalid(`services has the name ${JSON.stringify(name.slice(0, 80))}.`, "Use letters, digits, `_` and `-`.")
   }
-  checkKeys(where, service, serviceKeys)
   const { allowedMethods = ["GET", "HEAD"], allowedPaths, idempotencyHeader, headers = {}, auth = none } = service
-  for (const method of allowedMethods) oneOf(`${where}.allowedMethods`, method, methods)
-  if (service.bodyEncoding !== undefined) oneOf(`${where}.bodyEncoding`, service.bodyEncoding, ["json", "raw"])
   if (idempotencyHeader !== undefined) checkedHeaderName(`${where}.idempotencyHeader`, idempotencyHeader)
   for (const [header, value] of Object.entries(headers)) {
     checkedHeaderName(`${where}.headers`, header)
@@ -153,18 +152,24 @@ const authKeys: Readonly<Record<ApiAuth["type"], readonly string[]>> = {
   custom: ["id"],
 }
 
-const serviceKeys = keys<ApiService>()(
-  "baseUrl",
-  "description",
-  "auth",
-  "allowedMethods",
-  "allowedPaths",
-  "maxBodyBytes",
-  "maxResponseBytes",
-  "bodyEncoding",
-  "idempotencyHeader",
-  "headers",
-  "allowPrivate",
-  "timeoutMs",
-  "operations",
-)
+/** The settings that also describe a service of a document. */
+export const settingsShape = {
+  description: "text",
+  // Its members depend on its type, and are checked below.
+  auth: "object",
+  maxBodyBytes: "number",
+  maxResponseBytes: "number",
+  bodyEncoding: words("json", "raw"),
+  idempotencyHeader: "text",
+  headers: textsByName,
+  allowPrivate: "boolean",
+  timeoutMs: "number",
+} as const
+
+export const serviceShape: Shape<ApiService> = {
+  ...settingsShape,
+  baseUrl: required("text"),
+  allowedMethods: listOf(words(...methods)),
+  allowedPaths: listOf("any"),
+  operations: listOf(shapeOf<Operation>(operationShape)),
+}

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import { loadEntityDecoder } from "../../lib/html/html-entities.ts"
 import { htmlToText } from "../../lib/html/html-to-text.ts"
+import { checkArgument, words } from "../../lib/schema/shape.ts"
 import { decodeText } from "../../lib/text-file.ts"
 import type { ExtractedText } from "./sections.ts"
 
@@ -23,6 +24,7 @@ export type Extractors = Readonly<Partial<Record<KnowledgeFormat, Extractor>>>
 
 /** The extractor of a format, as far as it needs nothing but web standards. That of another one rejects with `format_unsupported`. */
 export function getExtractor(format: KnowledgeFormat): Extractor {
+  checkArgument("format", format, words(...knowledgeFormats))
   return portable[format]
 }
 

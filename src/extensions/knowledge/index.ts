@@ -1,4 +1,5 @@
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
+import { checkShape } from "../../lib/schema/shape.ts"
 import { indexOf } from "./base.ts"
 import type { KnowledgeIndex } from "./base-index.ts"
 import { placeIn } from "./catalogue.ts"
@@ -6,7 +7,7 @@ import { externalCredentials } from "./external.ts"
 import { type KnowledgeLibrary, openLibrary } from "./library.ts"
 import { checkOptions, isPerRun, type KnowledgeOptions } from "./options.ts"
 import { checkedFolder, INDEX_NAME } from "./refs.ts"
-import { checkSource, indexShape, type KnowledgeIndexRequest, type OpenKnowledgeOptions, openShape } from "./source.ts"
+import { indexShape, type KnowledgeIndexRequest, type OpenKnowledgeOptions, openShape } from "./source.ts"
 import { createReadKnowledgeTool, createSearchKnowledgeTool } from "./tools.ts"
 
 /** The knowledge bases of the workspace, `knowledge/` in its part of the store, and documents on the web. */
@@ -68,7 +69,7 @@ function instructionsFor({ bases, external }: KnowledgeLibrary): string {
 
 /** The knowledge of a workspace, to search and read it, or to make tools of it. */
 export async function openKnowledge(options: OpenKnowledgeOptions): Promise<KnowledgeLibrary> {
-  checkSource("openKnowledge", options, openShape)
+  checkShape<OpenKnowledgeOptions>("openKnowledge", options, openShape)
   const {
     store,
     workspaceId,
@@ -91,7 +92,7 @@ export interface BuiltKnowledgeIndex {
 
 /** The index of a base as it is now. */
 export async function buildKnowledgeIndex(request: KnowledgeIndexRequest): Promise<BuiltKnowledgeIndex> {
-  checkSource("buildKnowledgeIndex", request, indexShape)
+  checkShape<KnowledgeIndexRequest>("buildKnowledgeIndex", request, indexShape)
   checkedFolder("base", request.base)
   checkOptions({ extractors: request.extractors ?? {} })
   const { store, workspaceId, base, extractors = {}, signal = neverAborted() } = request

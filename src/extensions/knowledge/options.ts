@@ -1,5 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
-import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
+import { wholeNumber } from "../../lib/known-keys.ts"
+import { texts, textsByName } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, listOf, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
 import type { ExternalDocument } from "./external.ts"
 import { type Extractors, knowledgeFormats } from "./formats.ts"
 import { checkedFolder, isExternalName, shownRef } from "./refs.ts"
@@ -21,14 +23,11 @@ export interface KnowledgeOptions {
 
 /** Throws `config_invalid` with a fix for settings that cannot work. */
 export function checkOptions(options: KnowledgeOptions): void {
-  checkKeys("knowledge", options, optionKeys)
-  const { enabled = true, folders, external = [], maxSearchResults = 1, maxReadBytes = 1, extractors = {} } = options
-  if (typeof enabled !== "boolean") throw invalid("enabled is not a boolean.", "Use true or false.")
+  checkShape<KnowledgeOptions>("knowledge", options, optionsShape)
+  const { folders, external = [], maxSearchResults = 1, maxReadBytes = 1 } = options
   if (folders !== undefined) checkFolders(folders)
   wholeNumber("maxSearchResults", maxSearchResults, MOST_RESULTS)
   wholeNumber("maxReadBytes", maxReadBytes, MOST_BYTES)
-  checkKeys("knowledge.extractors", extractors, knowledgeFormats)
-  if (!Array.isArray(external)) throw invalid("external is not a list.", "Pass a list of documents.")
   external.forEach(checkExternal)
   const names = external.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
@@ -37,7 +36,6 @@ export function checkOptions(options: KnowledgeOptions): void {
 }
 
 function checkFolders(folders: readonly string[]): void {
-  if (!Array.isArray(folders)) throw invalid("folders is not a list.", "Pass a list of names.")
   folders.forEach((folder, index) => {
     checkedFolder(`folders[${index}]`, folder)
   })
@@ -45,19 +43,16 @@ function checkFolders(folders: readonly string[]): void {
 
 function checkExternal(document: ExternalDocument, index: number): void {
   const where = `external[${index}]`
-  checkKeys(where, document, documentKeys)
-  const { name, description, url, format = "md", headers = {} } = document
-  if (typeof name !== "string" || !isExternalName(name)) {
-    throw invalid(`${where}.name is ${shownRef(String(name))}.`, "Use letters, digits, _ and -, at most 64.")
+  const { name, description, url, headers = {} } = document
+  if (!isExternalName(name)) {
+    throw invalid(`${where}.name is ${shownRef(name)}.`, "Use letters, digits, _ and -, at most 64.")
   }
-  if (typeof description !== "string" || description === "")
+  if (description === "")
     throw invalid(`${where} has no description.`, "Tell the model in one sentence what is in the document.")
-  const isWeb = typeof url === "string" && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+  const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
   if (!isWeb) throw invalid(`${where}.url is not an address of the web.`, "Use an address with https.")
-  oneOf(`${where}.format`, format, knowledgeFormats)
-  const isHeader = ([key, value]: [string, unknown]) =>
-    /^[\w-]+$/.test(key) && typeof value === "string" && !/[\r\n\0]/.test(value)
-  if (typeof headers !== "object" || headers === null || !Object.entries(headers).every(isHeader))
+  const isHeader = ([key, value]: [string, string]) => /^[\w-]+$/.test(key) && !/[\r\n\0]/.test(value)
+  if (!Object.entries(headers).every(isHeader))
     throw invalid(`${where}.headers has an invalid header.`, "Use names and texts without line breaks.")
 }
 
@@ -70,14 +65,31 @@ function invalid(message: string, fix: string): LonghaulError {
   return new LonghaulError("config_invalid", message, { fix })
 }
 
-const optionKeys = keys<KnowledgeOptions>()(
-  "enabled",
-  "folders",
-  "external",
-  "maxSearchResults",
-  "maxReadBytes",
-  "extractors",
-)
-const documentKeys = keys<ExternalDocument>()("name", "description", "url", "format", "headers")
+export const extractors = shapeOf<Extractors>({
+  csv: "function",
+  docx: "function",
+  html: "function",
+  json: "function",
+  md: "function",
+  pdf: "function",
+  txt: "function",
+})
+
+export const documentShape: Shape<ExternalDocument> = {
+  name: required("text"),
+  description: required("text"),
+  url: required("text"),
+  format: words(...knowledgeFormats),
+  headers: textsByName,
+}
+
+const optionsShape: Shape<KnowledgeOptions> = {
+  enabled: "boolean",
+  folders: texts,
+  external: listOf(shapeOf<ExternalDocument>(documentShape)),
+  maxSearchResults: "number",
+  maxReadBytes: "number",
+  extractors,
+}
 const MOST_RESULTS = 50
 const MOST_BYTES = 1_000_000

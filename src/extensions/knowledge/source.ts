@@ -1,8 +1,9 @@
-import { LonghaulError } from "../../contract/error.ts"
 import type { Store } from "../../contract/store.ts"
-import { checkShape, type Shape } from "../../lib/schema/shape.ts"
+import { store, texts } from "../../lib/schema/contract-shapes.ts"
+import { listOf, required, type Shape, shapeOf } from "../../lib/schema/shape.ts"
+import type { ExternalDocument } from "./external.ts"
 import type { Extractors } from "./formats.ts"
-import type { KnowledgeOptions } from "./options.ts"
+import { documentShape, extractors, type KnowledgeOptions } from "./options.ts"
 
 /** Where the knowledge of a workspace is, for use outside a run. */
 export interface KnowledgeSource {
@@ -23,25 +24,15 @@ export interface KnowledgeIndexRequest extends KnowledgeSource {
 }
 
 const sourceShape: Shape<KnowledgeSource> = {
-  store: "object",
+  store: required(store),
   workspaceId: "text",
-  extractors: "object",
+  extractors,
   signal: "signal",
 }
-export const indexShape: Shape<KnowledgeIndexRequest> = { ...sourceShape, base: "text" }
+export const indexShape: Shape<KnowledgeIndexRequest> = { ...sourceShape, base: required("text") }
 export const openShape: Shape<OpenKnowledgeOptions> = {
   ...sourceShape,
-  folders: "texts",
-  external: "objects",
+  folders: texts,
+  external: listOf(shapeOf<ExternalDocument>(documentShape)),
   warn: "function",
-}
-
-/** Throws `config_invalid` for what is no place of knowledge. */
-export function checkSource<Source extends KnowledgeSource>(where: string, source: Source, shape: Shape<Source>): void {
-  checkShape(where, source, shape)
-  const methods = ["folder", "list"].map((name) => typeof Reflect.get(Object(source.store), name))
-  if (methods.every((type) => type === "function")) return
-  throw new LonghaulError("config_invalid", `The store given to ${where} is not a store.`, {
-    fix: "Pass what fsStore, s3Store or memoryStore returns.",
-  })
 }

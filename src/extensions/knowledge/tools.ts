@@ -1,6 +1,7 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { usesNothing } from "../../lib/access/arguments.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { checkArgument, checkShape, having, required } from "../../lib/schema/shape.ts"
 import { beforeCut, redactOf } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
 import { asToolError, type KnowledgeHit, type KnowledgeLibrary } from "./library.ts"
@@ -19,6 +20,8 @@ const common = { uses: usesNothing, effect: "none", concurrent: true, risk: "low
 
 /** The tool `SearchKnowledge`, for the knowledge of `openKnowledge`. */
 export function createSearchKnowledgeTool(library: KnowledgeLibrary, options: SearchKnowledgeOptions = {}): Tool {
+  checkArgument("library", library, libraryField)
+  checkShape<SearchKnowledgeOptions>("createSearchKnowledgeTool", options, { maxSearchResults: "number" })
   const { maxSearchResults = DEFAULT_RESULTS } = options
   return {
     ...common,
@@ -56,6 +59,8 @@ export function createSearchKnowledgeTool(library: KnowledgeLibrary, options: Se
 
 /** The tool `ReadKnowledge`, for the knowledge of `openKnowledge`. */
 export function createReadKnowledgeTool(library: KnowledgeLibrary, options: ReadKnowledgeOptions = {}): Tool {
+  checkArgument("library", library, libraryField)
+  checkShape<ReadKnowledgeOptions>("createReadKnowledgeTool", options, { maxReadBytes: "number" })
   const { maxReadBytes = DEFAULT_BYTES } = options
   return {
     ...common,
@@ -122,3 +127,8 @@ const DEFAULT_RESULTS = 5
 const DEFAULT_BYTES = 10_000
 const LONGEST_NOTE = 12_000
 const MOST_NAMED = 20
+
+const libraryField = having(
+  { search: required("function"), read: required("function") },
+  "Pass what openKnowledge() resolves to.",
+)

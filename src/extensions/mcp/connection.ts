@@ -256,7 +256,7 @@ export class ServerConnection {
       } catch (error) {
         const isRetried = await this.#hasLoggedIn(error)
         await transport.close().catch(() => {})
-        if (!isRetried) throw ownErrorIn(error) ?? (await this.#withLastLine(error))
+        if (!isRetried) throw await this.#withLastLine(ownErrorIn(error) ?? error)
       }
     }
   }
@@ -282,7 +282,10 @@ export class ServerConnection {
     const { stderr = "" } = (await this.#exit) ?? {}
     const line = firstWords(stderr.trimEnd().split("\n").at(-1)?.trim() ?? "", LONGEST_LINE)
     if (line === "" || !(error instanceof Error)) return error
-    return new Error(`${error.message}; its last line: ${line}`, { cause: error })
+    const message = `${error.message.replace(/\.$/, "")}; its last line: ${line}`
+    return LonghaulError.is(error)
+      ? new LonghaulError(error.code, message, { ...error.toJSON(), cause: error })
+      : new Error(message, { cause: error })
   }
 
   async #transport(sdk: typeof import("@modelcontextprotocol/client")): Promise<Transport> {

@@ -3,10 +3,10 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
 import type { McpServers } from "../../contract/mcp.ts"
 import type { Tool } from "../../contract/tool.ts"
-import { checkKeys, keys, oneOf } from "../../lib/known-keys.ts"
 import { PatternError } from "../../lib/linear-pattern.ts"
 import { checkedServers, serverCredentials } from "../../lib/mcp-servers.ts"
 import { linearSchema } from "../../lib/schema/linear-schema.ts"
+import { checkShape, recordOf, required, type Shape, words } from "../../lib/schema/shape.ts"
 import { firstWords } from "../../lib/text/before-cut.ts"
 import { ServerConnection } from "./connection.ts"
 import { type Definition, definitionsOf, visible } from "./definitions.ts"
@@ -34,9 +34,8 @@ export interface McpOptions extends RequestHandlers {
 
 /** The tools, resources and instructions of MCP servers. */
 export function mcp(options: McpOptions): Extension {
-  checkKeys("mcp", options, optionKeys)
+  checkShape<McpOptions>("mcp", options, optionsShape)
   const { servers, name = "mcp", pins = "withhold" } = options
-  oneOf("pins", pins, ["withhold", "warn"])
   checkedServers(servers)
   return {
     name,
@@ -45,7 +44,15 @@ export function mcp(options: McpOptions): Extension {
   }
 }
 
-const optionKeys = keys<McpOptions>()("servers", "name", "pins", "fetch", "samplingHandler", "elicit", "qaOutputDir")
+const optionsShape: Shape<McpOptions> = {
+  servers: required(recordOf("object")),
+  name: "text",
+  pins: words("withhold", "warn"),
+  fetch: "function",
+  samplingHandler: "function",
+  elicit: "function",
+  qaOutputDir: "text",
+}
 
 type Settled = McpOptions & Required<Pick<McpOptions, "pins">>
 

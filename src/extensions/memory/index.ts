@@ -1,7 +1,8 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
 import { isId } from "../../lib/id.ts"
-import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
+import { wholeNumber } from "../../lib/known-keys.ts"
+import { checkShape, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
 import { Episodes } from "./episodes.ts"
 import { MemoryItems } from "./items.ts"
 import { type MemoryBudget, remembered } from "./remembered.ts"
@@ -23,11 +24,8 @@ export interface MemoryOptions {
 
 /** Profile, rules, lessons and episodes of a workspace, kept over its runs. */
 export function memory(options: MemoryOptions): Extension {
-  checkKeys("memory", options, optionKeys)
-  const { mode, scope = "workspace", space, budget = {}, maxItems } = options
-  oneOf("mode", mode, ["off", "read-only", "read-write"])
-  oneOf("scope", scope, ["workspace", "global"])
-  checkKeys("memory.budget", budget, keys<MemoryBudget>()("profile", "lessons"))
+  checkShape<MemoryOptions>("memory", options, optionsShape)
+  const { space, budget = {}, maxItems } = options
   for (const [name, value] of Object.entries(budget)) wholeNumber(`memory.budget.${name}`, value)
   if (maxItems !== undefined) wholeNumber("memory.maxItems", maxItems, 2_000)
   if (space !== undefined && !isId(space)) {
@@ -60,6 +58,13 @@ async function open(run: ExtensionRun, options: MemoryOptions): Promise<OpenedEx
   }
 }
 
-const optionKeys = keys<MemoryOptions>()("mode", "scope", "space", "allowRules", "budget", "maxItems")
+const optionsShape: Shape<MemoryOptions> = {
+  mode: required(words("off", "read-only", "read-write")),
+  scope: words("workspace", "global"),
+  space: "text",
+  allowRules: "boolean",
+  budget: shapeOf<MemoryBudget>({ profile: "number", lessons: "number" }),
+  maxItems: "number",
+}
 
 export type { MemoryBudget } from "./remembered.ts"

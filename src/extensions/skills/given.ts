@@ -2,7 +2,8 @@ import type { GuardedFetch } from "../../contract/env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { credentialsOf } from "../../lib/http/credentials.ts"
-import { checkKeys, keys, kindOf } from "../../lib/known-keys.ts"
+import { textsByName } from "../../lib/schema/contract-shapes.ts"
+import { recordOf, required, type Shape, shapeOf } from "../../lib/schema/shape.ts"
 import { allowedHosts } from "../../lib/target-host.ts"
 import { oneLine } from "../../lib/text/data-fence.ts"
 import { decoded } from "./discover.ts"
@@ -24,11 +25,9 @@ export interface GivenSkill {
 
 /** Throws `config_invalid` before anything is fetched. */
 export function checkGiven(skills: readonly GivenSkill[], hosts: readonly string[] | undefined): void {
-  if (!Array.isArray(skills)) throw invalid(`skills is ${kindOf(skills)}, not an array`, "Pass a list of skills.")
   const isAllowed = hosts && allowedHosts(hosts)
   for (const [index, skill] of skills.entries()) {
     const where = `skills[${index}]`
-    checkKeys(where, skill, skillKeys)
     checkText(`${where}.name`, skill.name, LONGEST_SKILL_NAME)
     checkText(`${where}.description`, skill.description, LONGEST_DESCRIPTION)
     if ((skill.body === undefined) === (skill.url === undefined)) {
@@ -150,5 +149,12 @@ function invalid(message: string, fix: string): LonghaulError {
   return new LonghaulError("config_invalid", `${message}.`, { fix })
 }
 
-const skillKeys = keys<GivenSkill>()("name", "description", "body", "url", "headers", "pages")
+export const skillShape: Shape<GivenSkill> = {
+  name: required("text"),
+  description: required("text"),
+  body: "text",
+  url: "text",
+  headers: textsByName,
+  pages: recordOf(["text", shapeOf<{ readonly url: string }>({ url: required("text") })]),
+}
 const FETCH_MS = 30_000

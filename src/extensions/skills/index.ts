@@ -1,8 +1,9 @@
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { files, texts } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, listOf, required, type Shape, shapeOf } from "../../lib/schema/shape.ts"
 import { catalogue } from "./catalogue.ts"
 import { discover, type SkillFolder, skillFolders } from "./discover.ts"
-import { checkGiven, type GivenSkill, givenCredentials, givenSkills } from "./given.ts"
+import { checkGiven, type GivenSkill, givenCredentials, givenSkills, skillShape } from "./given.ts"
 import { skillPage } from "./skill-page.ts"
 
 export interface SkillsOptions {
@@ -20,7 +21,7 @@ export interface SkillsOptions {
 
 /** Skills as agentskills.io defines them: listed in the system prompt, read by the tool SkillPage. */
 export function skills(options: SkillsOptions = {}): Extension {
-  checkKeys("skills", options, optionKeys)
+  checkShape<SkillsOptions>("skills", options, optionsShape)
   const { skills: given, allowedHosts } = options
   if (given) checkGiven(given, allowedHosts)
   return {
@@ -55,7 +56,13 @@ async function open(run: ExtensionRun, options: SkillsOptions): Promise<OpenedEx
   }
 }
 
-const optionKeys = keys<SkillsOptions>()("skills", "trusted", "folders", "autoload", "allowedHosts")
+const optionsShape: Shape<SkillsOptions> = {
+  skills: listOf(shapeOf<GivenSkill>(skillShape)),
+  trusted: "boolean",
+  folders: listOf(["text", shapeOf<SkillFolder>({ files: required(files), path: required("text"), shown: "text" })]),
+  autoload: "boolean",
+  allowedHosts: texts,
+}
 
 export { type SkillFolder, skillFolders } from "./discover.ts"
 export type { GivenSkill } from "./given.ts"

@@ -11,8 +11,9 @@ import type { Tool, ToolContext, ToolOutcome, ToolSpec } from "../../contract/to
 import { plainText } from "../../lib/content.ts"
 import { newNonce } from "../../lib/id.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
 import { persisting } from "../../lib/persist-artifact.ts"
+import { brandShape, logger, sandboxWords, texts, tool } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, listOf, required, type Shape, shapeOf } from "../../lib/schema/shape.ts"
 import { localPolicy } from "../../policy/local.ts"
 import { policies } from "../../policy/policies.ts"
 import { secretsIn } from "../../policy/redact/names.ts"
@@ -92,7 +93,7 @@ export interface CallOptions {
 
 /** Everything is resolved once and frozen; an invalid option throws a `StartupError` here. */
 export function createAgentTools(options: AgentToolsOptions): AgentTools {
-  startup(() => checkOptions(options))
+  startup(() => checkShape<AgentToolsOptions>("createAgentTools", options, optionsShape))
   const root = checkedRoot(options.root)
   const redactor = createRedactor({}, secretsIn(process.env))
   const env = withRedactedShell(
@@ -186,26 +187,20 @@ function refusal(status: "denied" | "error", text: string): ToolOutcome {
   return { status, output: [{ type: "text", text }] }
 }
 
-function checkOptions(options: AgentToolsOptions): void {
-  checkKeys("createAgentTools", options, optionKeys)
-  if (options.limits !== undefined) checkKeys("limits", options.limits, limitKeys)
+const optionsShape: Shape<AgentToolsOptions> = {
+  root: required("text"),
+  roots: texts,
+  readOnly: "boolean",
+  confine: "boolean",
+  limits: shapeOf<NonNullable<AgentToolsOptions["limits"]>>({ maxOutputBytes: "number", maxCharacters: "number" }),
+  sandbox: sandboxWords,
+  ripgrepPath: "text",
+  brand: shapeOf<Partial<Brand>>(brandShape),
+  persistArtifact: "function",
+  tools: listOf(tool),
+  policy: "object",
+  logger,
 }
-
-const limitKeys = keys<NonNullable<AgentToolsOptions["limits"]>>()("maxOutputBytes", "maxCharacters")
-const optionKeys = keys<AgentToolsOptions>()(
-  "root",
-  "roots",
-  "readOnly",
-  "confine",
-  "limits",
-  "sandbox",
-  "ripgrepPath",
-  "brand",
-  "persistArtifact",
-  "tools",
-  "policy",
-  "logger",
-)
 
 function environmentOf(options: AgentToolsOptions, root: string) {
   const { roots = [], confine = true, readOnly, sandbox = "off", ripgrepPath, brand } = options

@@ -1,5 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model } from "../../contract/provider.ts"
+import { checkArgument } from "../../lib/schema/shape.ts"
 import { anthropic } from "../../providers/anthropic/index.ts"
 import { google } from "../../providers/google/index.ts"
 import { openai } from "../../providers/openai/index.ts"
@@ -63,6 +64,7 @@ export const namedProviders: readonly NamedProvider[] = [
 
 /** A parsed model name: `provider:model`, where the model may contain colons. */
 export function parseModelName(name: string): { readonly provider: string; readonly model: string } {
+  checkArgument("name", name, "text")
   const colon = name.indexOf(":")
   if (colon > 0 && colon < name.length - 1) return { provider: name.slice(0, colon), model: name.slice(colon + 1) }
   throw new LonghaulError("config_invalid", `${JSON.stringify(name)} is not a valid model name.`, {

@@ -1,6 +1,8 @@
 import type { ContentPart } from "../../contract/content.ts"
 import type { Message } from "../../contract/message.ts"
 import type { ToolSpec } from "../../contract/tool.ts"
+import { messages as messageList, toolSpec } from "../schema/contract-shapes.ts"
+import { checkShape, listOf } from "../schema/shape.ts"
 
 /**
  * About how many tokens a text has, by runs of characters of one class. Within 15 % of real tokenizers for prose, code, JSON
@@ -57,7 +59,13 @@ export interface FirstTurnInput {
 }
 
 /** About how many input tokens the first request of a run has. No model is asked, so it is an estimate. */
-export function estimateFirstTurnInput({ system, tools = [], messages = [] }: FirstTurnInput): number {
+export function estimateFirstTurnInput(given: FirstTurnInput): number {
+  checkShape<FirstTurnInput>("estimateFirstTurnInput", given, {
+    system: "text",
+    tools: listOf(toolSpec),
+    messages: messageList,
+  })
+  const { system, tools = [], messages = [] } = given
   const specs = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
   return messages.reduce((sum, message) => sum + estimateMessage(message), estimateFixed(system, specs))
 }

@@ -385,6 +385,7 @@ describe("a secret in encodings of several lines", () => {
     (text.match(/[\s\S]{1,16}/g) ?? [])
       .map((part, index) => row((index * 16).toString(16).padStart(8, "0"), hex(part).match(/../g) ?? [], part))
       .join("\n")
+  const decimal = (pair: string, width: number) => String(Number.parseInt(pair, 16)).padStart(width)
   const forms: readonly [string, (text: string) => string][] = [
     ["base64 in lines of 76", (text) => lines(base64(text), 76)],
     ["base64 in lines of 64", (text) => lines(base64(text), 64)],
@@ -403,6 +404,14 @@ describe("a secret in encodings of several lines", () => {
           (at, pairs, shown) => `${at}  ${pairs.slice(0, 8).join(" ")}  ${pairs.slice(8).join(" ")}  |${shown}|`,
         ),
     ],
+    ["od -tx1", (text) => dump(text, (at, pairs) => `${at.slice(1)} ${pairs.join(" ")}`)],
+    ["od -An -tx1", (text) => dump(text, (_, pairs) => ` ${pairs.join(" ")}`)],
+    ["od -tu1", (text) => dump(text, (at, pairs) => `${at.slice(1)}${pairs.map((pair) => decimal(pair, 4)).join("")}`)],
+    [
+      "an array as Node prints it",
+      (text) => `[\n${dump(text, (_, pairs) => `  ${pairs.map((pair) => decimal(pair, 3)).join(", ")},`)}\n]`,
+    ],
+    ["an array with one number in a line", (text) => JSON.stringify(Array.from(Buffer.from(text)), null, 2)],
   ]
 
   test.each(forms)("%s is masked at every offset, and nothing of it is left", (_, encode) => {
@@ -413,6 +422,7 @@ describe("a secret in encodings of several lines", () => {
       const bytes = shown.replace(/\s+/g, "")
       expect(bytes).not.toContain(hex(secret.slice(0, 8)))
       expect(shown).not.toContain(secret.slice(4, 16))
+      expect(shown.replace(/[\s,]+/g, " ")).not.toContain(Array.from(Buffer.from(secret.slice(0, 8))).join(" "))
       expect(shown.startsWith("before\n") && shown.endsWith("\nafter")).toBe(true)
     }
   })

@@ -36,7 +36,7 @@ export async function checkDocument(
  * The same at once. Of regular expressions only the syntax is checked: their engine is loaded on demand, and finds those that are
  * too large and unknown Unicode classes.
  */
-export function checkShape(value: unknown, source: string, options: CheckOptions = {}): void {
+export function checkDocumentSync(value: unknown, source: string, options: CheckOptions = {}): void {
   const { found } = shapeProblems(value, options)
   if (found.length > 0) throw invalidDocument(source, found)
 }

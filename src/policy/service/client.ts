@@ -3,13 +3,13 @@ import type { JsonObject } from "../../contract/json.ts"
 import type { ServiceVerdict } from "../../contract/policy.ts"
 import { newNonce } from "../../lib/id.ts"
 import { canonicalJson } from "../../lib/json.ts"
-import { checkKeys } from "../../lib/known-keys.ts"
+import { checkArgument, checkShape, having, required } from "../../lib/schema/shape.ts"
 import { sha256 } from "../../lib/sha256.ts"
 import { adviceOn } from "./advice.ts"
 import { type TokenSource, tokenSource } from "./credentials.ts"
 import { type Answer, type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
 import { callVerdict, checkAccepted, outputVerdict, withCapped } from "./messages.ts"
-import { clientOptionKeys, optionsFromEnvironment, type PolicyClientOptions, type Variables } from "./options.ts"
+import { clientShape, optionsFromEnvironment, type PolicyClientOptions, type Variables } from "./options.ts"
 import { blocked, messageOf, runTool } from "./run-tool.ts"
 import { shouldEnforceTool } from "./skip.ts"
 import type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse, ToolUseOutput } from "./tool-use.ts"
@@ -24,7 +24,7 @@ export class PolicyClient implements ToolPolicy {
 
   /** Throws `config_invalid` for options that cannot work. */
   constructor(options: PolicyClientOptions) {
-    checkKeys("PolicyClient", options, clientOptionKeys)
+    checkShape<PolicyClientOptions>("PolicyClient", options, clientShape)
     this.#options = options
     this.#base = serviceAddress(options)
     checkPath(options.directMcpSourceEnforcementPath)
@@ -184,8 +184,11 @@ export class PolicyClient implements ToolPolicy {
  */
 export async function sendPolicyPreflight(
   client: PolicyClient,
-  { prompt = "Preflight" }: { readonly prompt?: string } = {},
+  options: { readonly prompt?: string } = {},
 ): Promise<{ readonly sessionId: string }> {
+  checkArgument("client", client, having({ send: required("function") }, "Pass a PolicyClient."))
+  checkShape<{ readonly prompt?: string }>("sendPolicyPreflight", options, { prompt: "text" })
+  const { prompt = "Preflight" } = options
   const sessionId = `preflight-${newNonce()}`
   await client.send({ event: "SessionStart", sessionId }, { strict: true })
   await client.send({ event: "UserPromptSubmit", sessionId, prompt }, { strict: true })

@@ -1,5 +1,7 @@
 import type { PolicyCall, PolicyService, ServiceOutput } from "../../contract/policy.ts"
 import { isJsonObject } from "../../lib/json.ts"
+import { toolPolicy } from "../../lib/schema/contract-shapes.ts"
+import { checkArgument } from "../../lib/schema/shape.ts"
 import type { PolicyClient } from "./client.ts"
 import type { ToolUse } from "./tool-use.ts"
 
@@ -12,6 +14,7 @@ export type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse, ToolUseOutput } 
 
 /** A policy service as a stage of the runtime's own decisions. */
 export function serviceOf(client: PolicyClient): PolicyService {
+  checkArgument("client", client, toolPolicy)
   return {
     decide: (call, signal) => client.preTool(useOf(call), signal),
     scan: (call, output, signal) => client.postTool(useOf(call), outputOf(output), signal),
@@ -20,9 +23,21 @@ export function serviceOf(client: PolicyClient): PolicyService {
 
 type BoundCall = PolicyCall & { readonly digest: string }
 
-function useOf({ tool, args, callId, runId, cwd, workspace, backend, agent, digest, isShell }: BoundCall): ToolUse {
+function useOf({
+  tool,
+  args,
+  callId,
+  runId,
+  runScope = runId,
+  cwd,
+  workspace,
+  backend,
+  agent,
+  digest,
+  isShell,
+}: BoundCall): ToolUse {
   return {
-    sessionId: runId,
+    sessionId: runScope,
     toolName: tool,
     // Arguments of another form cannot be valid for any tool; the service still sees them.
     toolInput: isJsonObject(args) ? args : { value: args },

@@ -1,5 +1,6 @@
 import type { Json } from "../../contract/json.ts"
-import { keys } from "../../lib/known-keys.ts"
+import { textsByName } from "../../lib/schema/contract-shapes.ts"
+import { required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
 import type { PolicyCredentials } from "./credentials.ts"
 import type { EnforcementScope } from "./skip.ts"
 
@@ -69,22 +70,22 @@ function environment(): Variables {
   return host.process?.env ?? {}
 }
 
-export const clientOptionKeys = keys<PolicyClientOptions>()(
-  "baseUrl",
-  "apiKey",
-  "clientId",
-  "clientSecret",
-  "subjectToken",
-  "subjectTokenType",
-  "allowInsecureTransport",
-  "client",
-  "clientVersion",
-  "timeoutMs",
-  "maxToolOutputBytes",
-  "enforcementFailureMode",
-  "toolEnforcement",
-  "directMcpSourceEnforcementPath",
-  "redact",
-  "onLostEvent",
-  "fetch",
-)
+export const clientShape: Shape<PolicyClientOptions> = {
+  baseUrl: required("text"),
+  apiKey: "text",
+  clientId: "text",
+  clientSecret: "text",
+  subjectToken: "text",
+  subjectTokenType: "text",
+  allowInsecureTransport: "boolean",
+  client: "text",
+  clientVersion: "text",
+  timeoutMs: "number",
+  maxToolOutputBytes: "number",
+  enforcementFailureMode: words("closed", "open"),
+  toolEnforcement: shapeOf<Omit<EnforcementScope, "baseUrl">>({ ignoredMcpServers: textsByName }),
+  directMcpSourceEnforcementPath: "text",
+  redact: "function",
+  onLostEvent: "function",
+  fetch: "function",
+}

@@ -2,17 +2,20 @@ import { BlockedError } from "../../contract/error.ts"
 import type { ServiceVerdict } from "../../contract/policy.ts"
 import { newNonce } from "../../lib/id.ts"
 import { isJsonObject, jsonCopy } from "../../lib/json.ts"
+import { toolPolicy } from "../../lib/schema/contract-shapes.ts"
+import { checkArgument, checkShape, required } from "../../lib/schema/shape.ts"
 import { errorText, outputText } from "./output-text.ts"
 import type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse } from "./tool-use.ts"
+import { toolUseShape } from "./tool-use.ts"
 
 /**
  * Runs a tool under a policy: before, the tool, after. Throws `BlockedError` if the call or its output is not allowed. A verdict
  * other than `allow` blocks, and so does a policy that fails. The message of an exception is an output too.
  */
-export async function runTool<Output>(
-  policy: ToolPolicy,
-  { execute, ...given }: RunToolOptions<Output>,
-): Promise<Output> {
+export async function runTool<Output>(policy: ToolPolicy, options: RunToolOptions<Output>): Promise<Output> {
+  checkArgument("policy", policy, toolPolicy)
+  checkShape<RunToolOptions<Output>>("runTool", options, { ...toolUseShape, execute: required("function") })
+  const { execute, ...given } = options
   const use = await allowedUse(policy, given)
   let output: Output
   try {

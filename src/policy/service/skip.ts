@@ -1,3 +1,6 @@
+import { textsByName } from "../../lib/schema/contract-shapes.ts"
+import { checkArgument, checkShape, having, required } from "../../lib/schema/shape.ts"
+
 /** The part of a tool call that decides whether the service must be asked. */
 export interface EnforcedTool {
   readonly toolName: string
@@ -16,7 +19,11 @@ export interface EnforcementScope {
  * False for tools that run behind the service's own proxy, which enforces the policy itself, and for ignored servers. Only an
  * address skips enforcement: anyone can choose a name.
  */
-export function shouldEnforceTool({ toolName, toolUrl }: EnforcedTool, scope: EnforcementScope = {}): boolean {
+export function shouldEnforceTool(tool: EnforcedTool, scope: EnforcementScope = {}): boolean {
+  // A use of a tool may be passed as it is.
+  checkArgument("tool", tool, having({ toolName: required("text"), toolUrl: "text" }))
+  checkShape<EnforcementScope>("shouldEnforceTool", scope, { baseUrl: "text", ignoredMcpServers: textsByName })
+  const { toolName, toolUrl } = tool
   const { baseUrl, ignoredMcpServers = {} } = scope
   if (toolUrl === undefined || !URL.canParse(toolUrl, baseUrl)) return true
   const url = new URL(toolUrl, baseUrl)

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts"
 import type { ServiceVerdict } from "../../contract/policy.ts"
+import { required, type Shape, words } from "../../lib/schema/shape.ts"
 
 /** One use of a tool, as the service sees it. */
 export interface ToolUse {
@@ -56,4 +57,19 @@ export interface ToolPolicy {
 export interface RunToolOptions<Output> extends ToolUse {
   /** Runs the tool with the arguments that the policy allowed. */
   readonly execute: (toolInput: JsonObject) => Output | Promise<Output>
+}
+
+export const toolUseShape: Shape<ToolUse> = {
+  sessionId: required("text"),
+  toolName: required("text"),
+  toolInput: required("object"),
+  toolType: words("shell", "file", "web", "mcp", "function"),
+  toolUrl: "text",
+  toolUseId: "text",
+  generationId: "text",
+  agent: "text",
+  backend: "text",
+  workspace: "text",
+  cwd: "text",
+  digest: "text",
 }

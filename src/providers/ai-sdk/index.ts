@@ -2,14 +2,14 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Message } from "../../contract/message.ts"
 import type { Answer, AnswerSink, Conversation, ConversationSetup, Model } from "../../contract/provider.ts"
 import { onAbort } from "../../lib/abort.ts"
-import { checkKeys } from "../../lib/known-keys.ts"
+import { checkArgument, checkShape } from "../../lib/schema/shape.ts"
 import { defaultDeadlines } from "../deadline.ts"
 import { AiSdkReader } from "./answer.ts"
 import { modelCredentials } from "./credentials.ts"
 import { failureOf, requestIdOf, type Source } from "./failure.ts"
 import { type Guard, guarded } from "./guard.ts"
 import type { AiSdkModel, AiSdkStream } from "./model.ts"
-import { type AiSdkOptions, optionKeys } from "./options.ts"
+import { type AiSdkOptions, optionsShape } from "./options.ts"
 import { fixedCall, promptOf, wordsV3, wordsV4 } from "./request.ts"
 
 export type { AiSdkModel, AiSdkOptions }
@@ -20,7 +20,8 @@ export type { AiSdkModel, AiSdkOptions }
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   checkSpecification(model)
-  checkKeys("fromAiSdk", options, optionKeys)
+  checkShape<AiSdkOptions>("fromAiSdk", options, optionsShape)
+  checkArgument("options.providerOptions", options.providerOptions ?? {}, "json")
   const [provider = model.provider] = model.provider.split(".")
   return {
     provider,

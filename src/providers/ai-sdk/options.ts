@@ -1,5 +1,7 @@
-import { keys } from "../../lib/known-keys.ts"
+import { texts, textsByName } from "../../lib/schema/contract-shapes.ts"
+import { recordOf, type Shape, shapeOf } from "../../lib/schema/shape.ts"
 import type { StreamDeadlines } from "../deadline.ts"
+import { deadlinesShape } from "../options.ts"
 import type { ProviderData } from "./model.ts"
 
 /** Defaults for a run. Keys, addresses and transport belong to the model: they are passed to its package. */
@@ -20,13 +22,13 @@ export interface AiSdkOptions {
   readonly deadlines?: Partial<StreamDeadlines>
 }
 
-export const optionKeys = keys<AiSdkOptions>()(
-  "maxOutputTokens",
-  "topP",
-  "topK",
-  "seed",
-  "stopSequences",
-  "headers",
-  "providerOptions",
-  "deadlines",
-)
+export const optionsShape: Shape<AiSdkOptions> = {
+  maxOutputTokens: "number",
+  topP: "number",
+  topK: "number",
+  seed: "number",
+  stopSequences: texts,
+  headers: textsByName,
+  providerOptions: recordOf("object"),
+  deadlines: shapeOf<Partial<StreamDeadlines>>(deadlinesShape),
+}

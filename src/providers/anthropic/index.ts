@@ -4,7 +4,7 @@ import { WireConversation } from "../converse.ts"
 import { checkProviderOptions } from "../options.ts"
 import { AnthropicReader } from "./answer.ts"
 import { failureOf } from "./failure.ts"
-import { type AnthropicOptions, ownKeys } from "./options.ts"
+import { type AnthropicOptions, ownShape } from "./options.ts"
 import { bodyShape, DEFAULT_OUTPUT_TOKENS, enforcesSchema } from "./request.ts"
 
 export type { ProviderOptions, StreamDeadlines } from "../options.ts"
@@ -12,7 +12,7 @@ export type { AnthropicOptions }
 
 /** A model behind the Anthropic Messages API or a compatible server; `baseUrl` without the version. */
 export function anthropic(options: AnthropicOptions): Model {
-  checkProviderOptions("anthropic", options, ownKeys)
+  checkProviderOptions("anthropic", options, ownShape)
   const url = `${(options.baseUrl ?? "https://api.anthropic.com").replace(/\/+$/, "")}/v1/messages`
   const headers = {
     "content-type": "application/json",

@@ -1,4 +1,4 @@
-import { keys } from "../../lib/known-keys.ts"
+import type { Shape } from "../../lib/schema/shape.ts"
 import type { ProviderOptions } from "../options.ts"
 
 export interface AnthropicOptions extends ProviderOptions {
@@ -11,9 +11,9 @@ export interface AnthropicOptions extends ProviderOptions {
   readonly promptCache?: boolean
 }
 
-export const ownKeys = keys<Omit<AnthropicOptions, keyof ProviderOptions>>()(
-  "authToken",
-  "topK",
-  "thinkingTokens",
-  "promptCache",
-)
+export const ownShape: Shape<Omit<AnthropicOptions, keyof ProviderOptions>> = {
+  authToken: "text",
+  topK: "number",
+  thinkingTokens: "number",
+  promptCache: "boolean",
+}

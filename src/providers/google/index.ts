@@ -5,7 +5,7 @@ import { checkProviderOptions } from "../options.ts"
 import { GoogleReader } from "./answer.ts"
 import { failureOf, REQUEST_ID_HEADER } from "./failure.ts"
 import { familyOf } from "./models.ts"
-import { type GoogleOptions, ownKeys } from "./options.ts"
+import { type GoogleOptions, ownShape } from "./options.ts"
 import { bodyShape } from "./request.ts"
 
 export type { ProviderOptions, StreamDeadlines } from "../options.ts"
@@ -13,7 +13,7 @@ export type { GoogleOptions }
 
 /** A model behind the Gemini API or a compatible server; `baseUrl` without the version. */
 export function google(options: GoogleOptions): Model {
-  checkProviderOptions("google", options, ownKeys)
+  checkProviderOptions("google", options, ownShape)
   const baseUrl = (options.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+$/, "")
   const family = familyOf(options.model)
   const maxOutputTokens = options.maxOutputTokens ?? family.maxOutputTokens

@@ -1,4 +1,4 @@
-import { keys } from "../../lib/known-keys.ts"
+import type { Shape } from "../../lib/schema/shape.ts"
 import type { ProviderOptions } from "../options.ts"
 
 export interface GoogleOptions extends ProviderOptions {
@@ -9,4 +9,8 @@ export interface GoogleOptions extends ProviderOptions {
   readonly thinkingTokens?: number
 }
 
-export const ownKeys = keys<Omit<GoogleOptions, keyof ProviderOptions>>()("topK", "seed", "thinkingTokens")
+export const ownShape: Shape<Omit<GoogleOptions, keyof ProviderOptions>> = {
+  topK: "number",
+  seed: "number",
+  thinkingTokens: "number",
+}

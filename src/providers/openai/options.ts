@@ -1,5 +1,5 @@
 import { LonghaulError } from "../../contract/error.ts"
-import { keys } from "../../lib/known-keys.ts"
+import { type Shape, words } from "../../lib/schema/shape.ts"
 import { checkProviderOptions, type ProviderOptions } from "../options.ts"
 
 export interface OpenAiOptions extends ProviderOptions {
@@ -28,7 +28,7 @@ export interface OpenAiSetup extends OpenAiOptions {
 }
 
 export function completeOptions(options: OpenAiOptions): OpenAiSetup {
-  checkProviderOptions("openai", options, ownKeys)
+  checkProviderOptions("openai", options, ownShape)
   const baseUrl = (options.baseUrl ?? "https://api.openai.com/v1").replace(/\/+$/, "")
   const isOpenAi = URL.canParse(baseUrl) && /(^|\.)api\.openai\.com$/.test(new URL(baseUrl).hostname)
   const setup: OpenAiSetup = {
@@ -44,15 +44,15 @@ export function completeOptions(options: OpenAiOptions): OpenAiSetup {
   return setup
 }
 
-const ownKeys = keys<Omit<OpenAiOptions, keyof ProviderOptions>>()(
-  "api",
-  "organization",
-  "project",
-  "seed",
-  "provider",
-  "keyName",
-  "structuredOutput",
-)
+const ownShape: Shape<Omit<OpenAiOptions, keyof ProviderOptions>> = {
+  api: words("responses", "chat"),
+  organization: "text",
+  project: "text",
+  seed: "number",
+  provider: "text",
+  keyName: "text",
+  structuredOutput: "boolean",
+}
 
 /** An option that cannot be sent must not be dropped silently. */
 function refuseChatOnly({ seed, stopSequences = [] }: OpenAiOptions): void {

@@ -1,9 +1,9 @@
 import type { AgentSettings, AgentType, RecordedAgents } from "../../contract/agents.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import type { Effort } from "../../contract/model-settings.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { isId } from "../../lib/id.ts"
-import { checkKeys, keys, oneOf, wholeNumber } from "../../lib/known-keys.ts"
+import { wholeNumber } from "../../lib/known-keys.ts"
+import { checkLimits } from "../input/limits.ts"
 
 /** The checked settings of the agents of a run. */
 export interface CheckedAgents extends RecordedAgents {
@@ -18,16 +18,14 @@ export interface NamedType extends AgentType {
 
 /** Checks settings. `base`: those that they do not give. */
 export function checkedAgents(given: AgentSettings, base: CheckedAgents = defaults): CheckedAgents {
-  checkKeys("agents", given, settingKeys)
   const { types = {}, depth = base.depth, atOnce = base.atOnce, total = base.total, gates = base.gates } = given
-  checkKeys("agents.types", types, [], true)
   const named = Object.entries(types).map(([name, type]) => [name, checkedType(name, type)] as const)
   return {
     types: new Map([...base.types, ...named]),
     depth: wholeNumber("agents.depth", depth, DEEPEST),
     atOnce: wholeNumber("agents.atOnce", atOnce),
     total: wholeNumber("agents.total", total),
-    gates: oneOf("agents.gates", gates, ["pause", "deny"]),
+    gates,
     disabled: base.disabled,
   }
 }
@@ -75,21 +73,12 @@ export function ownTools(agents: CheckedAgents | undefined): readonly Tool[] {
 
 function checkedType(name: string, type: AgentType): NamedType {
   if (!isId(name)) throw invalid(name, "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
-  checkKeys(`agents.types.${name}`, type, typeKeys)
-  const { description, system, effort, tools, limits } = type
+  const { description, system, limits = {} } = type
   for (const [key, text] of Object.entries({ description, system })) {
-    if (typeof text !== "string" || text.trim() === "") throw invalid(name, `has no ${key}`, `Give it a ${key}.`)
+    if (text.trim() === "") throw invalid(name, `has no ${key}`, `Give it a ${key}.`)
   }
-  if (effort !== undefined) oneOf(`agents.types.${name}.effort`, effort, efforts)
-  if (tools !== undefined && !(Array.isArray(tools) && tools.every(isTool))) {
-    throw invalid(name, "has tools that are neither tools nor names", "Pass tools of defineTool(), or their names.")
-  }
-  if (limits !== undefined) checkKeys(`agents.types.${name}.limits`, limits, ["turns", "tokens", "usd", "timeMs"])
+  checkLimits(limits, `agents.types.${name}.limits`)
   return { ...type, name }
-}
-
-function isTool(tool: unknown): boolean {
-  return typeof tool === "string" || typeof Object(tool).run === "function"
 }
 
 function invalid(name: string, what: string, fix: string): LonghaulError {
@@ -117,7 +106,3 @@ const defaults: CheckedAgents = {
   gates: "pause",
   disabled: [],
 }
-
-const efforts: readonly Effort[] = ["minimal", "low", "medium", "high", "max"]
-const settingKeys = keys<AgentSettings>()("types", "depth", "atOnce", "total", "gates")
-const typeKeys = keys<AgentType>()("description", "system", "tools", "model", "effort", "limits")

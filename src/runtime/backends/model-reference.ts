@@ -1,3 +1,4 @@
+import { checkArgument, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
 /** A model by the agent that runs it: `claude`, `pi` or `codex`. */
 export interface RuntimeModelReference {
   readonly sdk: "claude" | "pi" | "codex"
@@ -17,10 +18,18 @@ export function parseRuntimeModelReference(
   reference: string | RuntimeModelReference,
   executionMode: ExecutionMode = "sdk",
 ): { readonly backend?: string; readonly model?: string } {
+  checkArgument("reference", reference, ["text", shapeOf<RuntimeModelReference>(referenceShape)])
+  checkArgument("executionMode", executionMode, words("sdk", "cli"))
   if (typeof reference === "string") return parsedReference(reference, () => false, executionMode)
   const { sdk, model, provider } = reference
   const id = provider === undefined ? model : `${provider}:${model}`
   return { backend: backendOf(sdk, executionMode), model: id }
+}
+
+const referenceShape: Shape<RuntimeModelReference> = {
+  sdk: required(words("claude", "pi", "codex")),
+  model: required("text"),
+  provider: "text",
 }
 
 function backendOf(sdk: string, executionMode: ExecutionMode): string {

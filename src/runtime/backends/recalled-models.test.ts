@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest"
+import { until } from "../../../test/support/watchdog.ts"
 import { native } from "../../backends/native/index.ts"
+import type { JsonObject } from "../../contract/json.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
 import { anthropic } from "../../providers/anthropic/index.ts"
 import { memoryStore } from "../../stores/memory.ts"
-import { createSimulator, scriptedModel } from "../../testing/index.ts"
+import { createSimulator, type ScriptedStep, scriptedModel } from "../../testing/index.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
 
 const gateway = "https://gateway.example.com"
@@ -150,4 +152,43 @@ describe("a resumed run goes on with the model at the address that it began with
     expect(JSON.stringify(records)).toContain("gateway.example.com/x")
     expect(JSON.stringify(records)).not.toMatch(/hunter22|t0ps3cret/)
   })
+})
+
+test("an agent whose model is elsewhere fails the run for everybody, and it continues once the model is right", async () => {
+  const store = memoryStore()
+  let paid = 0
+  const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => `paid ${++paid}` })
+  const hooks = {
+    gateBeforeTool: (name: string) =>
+      name === "pay" ? ({ allow: false, reason: "Ask." } as const) : ({ allow: true } as const),
+  }
+  const at = (url: string, id: string, steps: readonly ScriptedStep[]) => ({
+    ...scriptedModel(steps),
+    id,
+    endpoint: { url },
+  })
+  const runtimeOf = (child: Model, model: Model) => {
+    const types = { reviewer: { description: "Reviews.", system: "You review.", model: child } }
+    return createRuntime({ store, tools: [pay], hooks, model, agents: { types } })
+  }
+  const call = (name: string, args: JsonObject) => ({ parts: [{ toolCall: { name, args } }] })
+  const start = call("Agent", { description: "review", prompt: "Review.", agent: "reviewer" })
+  const first = runtimeOf(
+    at("https://a.example", "child", [call("pay", {})]),
+    at("https://a.example", "parent", [start]),
+  )
+  expect(await first.run({ task: "Go.", runId: "r" })).toMatchObject({ status: "paused" })
+
+  const elsewhere = at("https://b.example", "child", ["Reviewed."])
+  const second = runtimeOf(elsewhere, at("https://a.example", "parent", ["Done."]))
+  const failed = { status: "failed", error: { code: "config_invalid" } }
+  expect(await second.resume({ runId: "r", decision: "approve" })).toMatchObject(failed)
+  expect(elsewhere.calls).toEqual([])
+  expect(await second.status("r")).toMatchObject(failed)
+
+  const third = runtimeOf(at("https://a.example", "child", ["Reviewed."]), at("https://a.example", "parent", ["Done."]))
+  await until(async () => (await third.runs()).some(({ runId, lost }) => runId === "r" && lost === true))
+  // The decision is in the journal.
+  expect(await third.resume({ runId: "r" })).toMatchObject({ status: "done", text: "Done." })
+  expect(paid).toBe(1)
 })

@@ -1,19 +1,18 @@
 import type { Backend } from "../../contract/backend.ts"
 import type { Capabilities, Feature } from "../../contract/capabilities.ts"
 import type { Selection } from "../../contract/run.ts"
-
-export const allFeatures: readonly Feature[] = [
-  ...(["streaming", "tools", "parallel_tools", "vision", "audio", "code_execution", "file_access"] as const),
-  ...(["web_access", "interrupt", "structured_output", "mcp"] as const),
-]
+import { checkArgument, having, listOf, required } from "../../lib/schema/shape.ts"
 
 /** True if a backend has a feature. False for an unknown name. */
-export function supports({ features }: Capabilities, feature: string): boolean {
-  return features.some((each) => each === feature)
+export function supports(capabilities: Capabilities, feature: string): boolean {
+  checkArgument("capabilities", capabilities, having({ features: required(listOf("text")) }))
+  checkArgument("feature", feature, "text")
+  return capabilities.features.some((each) => each === feature)
 }
 
 /** True if a backend has every one of these features. */
 export function meetsRequirements(capabilities: Capabilities, features: readonly string[]): boolean {
+  checkArgument("features", features, listOf("text"))
   return features.every((feature) => supports(capabilities, feature))
 }
 

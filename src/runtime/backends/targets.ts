@@ -5,9 +5,6 @@ import type { Target } from "../../contract/event.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { ChainEntry, ResumeInput, RunInput } from "../../contract/run.ts"
 import type { RunProjection } from "../../journal/projection.ts"
-import { checkShape, type Shape } from "../../lib/schema/shape.ts"
-import { checkFeatures } from "../input/backend-settings.ts"
-import { list } from "../input/shapes.ts"
 import { parsedReference } from "./model-reference.ts"
 import { nameOf, recalledModel, recordedModel } from "./named-models.ts"
 
@@ -53,11 +50,11 @@ export async function chainOf(
     const reasons = [given.backend === undefined ? "It is the runtime's backend." : "The run names it."]
     return [await targetOf(source, { backend, model: given.model, reasons })]
   }
-  const [first, ...others] = list("chain", entries)
+  const [first, ...others] = entries
   if (first === undefined) {
     throw new LonghaulError("config_invalid", "chain is empty.", { fix: "Give it at least one entry, or omit it." })
   }
-  const resolve = (entry: unknown) => targetOf(source, { ...parsedEntry(source, entry), reasons: [IN_CHAIN] })
+  const resolve = (entry: ChainEntry) => targetOf(source, { ...parsedEntry(source, entry), reasons: [IN_CHAIN] })
   return [await resolve(first), ...(await Promise.all(others.map(resolve)))]
 }
 
@@ -73,7 +70,6 @@ interface Wanted {
 /** A backend that needs a model gets the given one, else the runtime's. Others choose their own if none is given. */
 async function targetOf(source: TargetSource, { backend: named, model: given, requires = [], reasons }: Wanted) {
   const backend = await source.findBackend(named)
-  checkFeatures("requires", requires)
   const base = { backend, requires, reasons }
   if (backend.capabilities.models === "own") {
     const model = given ?? (named === source.backend ? source.model : undefined)
@@ -153,19 +149,6 @@ export function recordedTarget({ backend, model, modelName }: RunTarget): Target
   return { backend: backend.name, ...(modelName !== undefined && { model: modelName }) }
 }
 
-const entryShape: Shape<Exclude<ChainEntry, string>> = {
-  backend: ["text", "object"],
-  model: ["text", "object"],
-  requires: "texts",
-}
-
-function parsedEntry({ isBackend }: TargetSource, entry: unknown): Omit<Wanted, "reasons"> {
-  if (typeof entry === "string") return parsedReference(entry, isBackend, "sdk")
-  if (typeof entry === "object" && entry !== null) {
-    checkShape<Exclude<ChainEntry, string>>("chain", entry, entryShape, "chain[].")
-    return entry
-  }
-  throw new LonghaulError("config_invalid", "An entry of chain is neither a name nor an object.", {
-    fix: 'Pass "backend/model", or { backend, model, requires }.',
-  })
+function parsedEntry({ isBackend }: TargetSource, entry: ChainEntry): Omit<Wanted, "reasons"> {
+  return typeof entry === "string" ? parsedReference(entry, isBackend, "sdk") : entry
 }

@@ -7,6 +7,7 @@ import type { AlwaysScope, AskVia, PolicyCall, Ruled } from "../../contract/poli
 import type { AskReason } from "../../contract/result.ts"
 import type { Risk, Tool, ToolOutcome, UsesOf } from "../../contract/tool.ts"
 import { canonicalJson, jsonCopy } from "../../lib/json.ts"
+import { runScope } from "../../lib/tenant/run-keys.ts"
 import { outsideWorkspace } from "../../policy/confine-call.ts"
 import { noRules } from "../../policy/no-rules.ts"
 import * as pipeline from "../../policy/pipeline.ts"
@@ -233,6 +234,7 @@ export function realCall(config: ResolvedConfig, run: OpenRun, call: ToolCall, o
     cwd: input.cwd,
     workspace: config.workspace,
     runId: key.runId,
+    runScope: runScope(run.tenant, key),
     ...(run.place && { agent: run.place.name }),
     backend: run.target.backend.name,
     // A tool that the backend runs itself does not use this sandbox.

@@ -5,7 +5,6 @@ import type { Extension, ToolFilter } from "../../contract/extension.ts"
 import type { McpServers } from "../../contract/mcp.ts"
 import type { ChainEntry, RunInput } from "../../contract/run.ts"
 import { mcpSafe } from "../../lib/mcp-servers.ts"
-import { list } from "../input/shapes.ts"
 
 /** What a run draws on. */
 export interface RunExtensions {
@@ -22,17 +21,7 @@ export const noExtensions: RunExtensions = { all: [], anew: [], filter: {} }
 /** Creates the extension for MCP servers that the runtime connects to. */
 export type ServerExtension = (servers: McpServers) => Extension
 
-export function checkedExtensions(extensions: unknown): readonly Extension[] {
-  const known = list("extensions", extensions).map((extension, index): Extension => {
-    const isObject = typeof extension === "object" && extension !== null
-    if (isObject && "open" in extension && typeof extension.open === "function") {
-      // Its other members are checked where they are used.
-      return extension as Extension
-    }
-    throw new LonghaulError("config_invalid", `extensions[${index}] has no function open.`, {
-      fix: "Make each extension with a function such as skills() or mcp().",
-    })
-  })
+export function checkedExtensions(known: readonly Extension[] = []): readonly Extension[] {
   const twice = known.find(({ name }, index) => known.findIndex((other) => other.name === name) !== index)
   if (twice === undefined) return known
   throw new LonghaulError("config_invalid", `Two extensions have the name ${twice.name}.`, {
@@ -41,7 +30,7 @@ export function checkedExtensions(extensions: unknown): readonly Extension[] {
 }
 
 /** Those of a runtime. */
-export function sharedExtensions(extensions: unknown): readonly Extension[] {
+export function sharedExtensions(extensions: readonly Extension[] | undefined): readonly Extension[] {
   const known = checkedExtensions(extensions)
   const own = known.find(({ perRun }) => perRun)
   if (own === undefined) return known

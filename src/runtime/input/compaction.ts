@@ -1,7 +1,7 @@
 import type { CompactionSettings, OffloadSettings, RecordedCompaction } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model } from "../../contract/provider.ts"
-import { checkKeys, keys, shown, wholeNumber } from "../../lib/known-keys.ts"
+import { shown, wholeNumber } from "../../lib/known-keys.ts"
 import { recalledModel, recordedModel } from "../backends/named-models.ts"
 
 /** Checked settings, with a model as a value. False: a conversation is never shortened. */
@@ -15,7 +15,6 @@ export function checkedCompaction(
 ): CheckedCompaction {
   if (given === undefined) return base
   if (given === false) return false
-  checkKeys("compaction", given, compactionKeys)
   const { model, at, keep, window, offload } = given
   if (at !== undefined && !(at > 0 && at <= 1)) throw notAShare(at)
   if (keep !== undefined) wholeNumber("compaction.keep", keep)
@@ -53,7 +52,6 @@ export function recordedCompaction(
 }
 
 function checkOffload(offload: OffloadSettings): void {
-  checkKeys("compaction.offload", offload, offloadKeys)
   const { thresholdBytes, maxPreviewChars } = offload
   if (thresholdBytes !== undefined) wholeNumber("compaction.offload.thresholdBytes", thresholdBytes)
   if (maxPreviewChars !== undefined) wholeNumber("compaction.offload.maxPreviewChars", maxPreviewChars)
@@ -64,6 +62,3 @@ function notAShare(at: unknown): LonghaulError {
     fix: "Give compaction.at as a share of the window, above 0 and at most 1.",
   })
 }
-
-const compactionKeys = keys<CompactionSettings>()("at", "keep", "window", "model", "instructions", "offload")
-const offloadKeys = keys<OffloadSettings>()("thresholdBytes", "maxPreviewChars", "summarizer")

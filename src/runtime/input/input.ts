@@ -1,3 +1,4 @@
+import type { AgentSettings } from "../../contract/agents.ts"
 import type { Capabilities } from "../../contract/capabilities.ts"
 import type { RecordedCompaction } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
@@ -8,32 +9,32 @@ import type { Message } from "../../contract/message.ts"
 import type { Effort, ModelSettings } from "../../contract/model-settings.ts"
 import type { AlwaysScope, RunPolicy } from "../../contract/policy.ts"
 import type { Limits } from "../../contract/result.ts"
-import type { RunInput, RunReference, Slice } from "../../contract/run.ts"
+import type { Attachment, ContinueInput, RunInput, RunReference, Slice } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import type { Tool, UnknownOutcome } from "../../contract/tool.ts"
 import { checkedId, newRunId } from "../../lib/id.ts"
-import { checkKeys, keys, oneOf, shown, wholeNumber } from "../../lib/known-keys.ts"
+import { oneOf, shown, wholeNumber } from "../../lib/known-keys.ts"
 import { checkedServers } from "../../lib/mcp-servers.ts"
 import { modelSettings } from "../../lib/model-settings.ts"
-import { checkShape, type Shape, usable } from "../../lib/schema/shape.ts"
-import { checkRunPolicy } from "../../policy/policies.ts"
+import { agentsShape, sliceShape } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, listOf, required, type Shape, shapeOf, usable, words } from "../../lib/schema/shape.ts"
+import { checkRunPolicy, runPolicyShape } from "../../policy/policies.ts"
 import { createDispatcher, type Dispatcher, selectTools } from "../../tools/kernel/dispatch.ts"
 import { AGENT, agentTools, isAgentTool } from "../agents/agent-tools.ts"
 import { agentsOfRun, type CheckedAgents, checkTypeTools } from "../agents/settings.ts"
 import { featuresIn, requirementsOf, selectBackend } from "../backends/select.ts"
 import { type Chain, chainOf } from "../backends/targets.ts"
-import { type ResolvedConfig, requireJson, resolveLimits } from "../config.ts"
+import { type ResolvedConfig, requireJson, sharedShape } from "../config.ts"
 import { checkedExtensions, drawnOn, drawsOnMore, type RunExtensions, toolFilter } from "../extensions/settings.ts"
 import { fetchData } from "../offload/fetch-data.ts"
 import { offloads, withFetchData } from "../offload/settings.ts"
 import { type OutputForm, outputForm, redactedForm } from "../output.ts"
 import { attachedParts } from "./attachments.ts"
-import { checkedSelection } from "./backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction, recordedCompaction } from "./compaction.ts"
 import { recordedCwd, workingDirectory } from "./cwd.ts"
+import { resolveLimits } from "./limits.ts"
 import { withMemoryContext } from "./memory-context.ts"
 import { checkedMessages } from "./messages.ts"
-import { checkTools, list } from "./shapes.ts"
 
 /** The validated input of a run, completed with the settings of its runtime. */
 export interface CheckedInput {
@@ -100,9 +101,6 @@ export async function checkInput(
 ): Promise<CheckedInput> {
   if (typeof input === "string") throw taskAlone()
   checkShape<RunInput>("run", input, runShape)
-  checkTools(input.tools)
-  list("allowedTools", input.allowedTools)
-  list("disabledTools", input.disabledTools)
   checkedId("runId", key.runId)
   checkedId("nodeId", key.nodeId)
   const { system } = withMemoryContext(input)
@@ -157,7 +155,7 @@ async function selectedChain(
 ): Promise<Chain> {
   const isAuto = input.chain === undefined && (input.backend ?? targets.backend) === "auto"
   if (!isAuto) return chainOf(targets, input)
-  const selection = { ...own, ...checkedSelection(input.selection) }
+  const selection = { ...own, ...input.selection }
   const [native] = await chainOf(targets, { ...input, backend: backends.native })
   const usable = await backends.usable(backendEnv)
   // Without a model the native backend is the last resort, whose failure says what is missing.
@@ -177,7 +175,6 @@ async function selectedChain(
 }
 
 export function checkedSlice(slice: Slice): Slice {
-  checkKeys("slice", slice, sliceKeys)
   for (const [name, value] of Object.entries(slice)) wholeNumber(`slice.${name}`, value)
   return slice
 }
@@ -253,42 +250,41 @@ export function toolsWith(config: ResolvedConfig, agents: CheckedAgents | undefi
   return [...config.tools.filter((tool) => !isAgentTool(tool)), ...(agents ? agentTools(agents) : [])]
 }
 
-const sliceKeys = keys<Slice>()("turns", "timeMs")
+export const idShape: Shape<Partial<RunReference>> = { runId: "text", nodeId: "text" }
 
-export const idShape: Shape<RunReference> = { runId: "text", nodeId: "text" }
+const attachmentShapes = [
+  shapeOf<Extract<Attachment, { path: string }>>({ path: required("text"), mediaType: "text" }),
+  shapeOf<Extract<Attachment, { mediaType: string }>>({
+    data: required(["text", "bytes"]),
+    mediaType: required("text"),
+    name: "text",
+  }),
+]
 
-export const runShape: Shape<RunInput> = {
+const runShape: Shape<RunInput> = {
+  ...sharedShape,
   task: "text",
-  messages: "objects",
-  attachments: "objects",
+  messages: listOf("object"),
+  attachments: listOf(attachmentShapes),
   runId: "text",
   nodeId: "text",
   system: "text",
   memoryContext: "text",
-  model: ["text", "object"],
-  backend: ["text", "object"],
-  chain: "texts or objects",
-  selection: "object",
-  mcpServers: "object",
-  extensions: "objects",
   providerSessionId: "text",
   temperature: "number",
   maxOutputTokens: "number",
-  effort: "text",
-  tools: "objects",
-  allowedTools: "texts",
-  disabledTools: "texts",
+  effort: words(...efforts),
   outputSchema: ["text", "function", "object"],
-  outputMode: "text",
-  limits: "object",
-  agents: ["object", "false"],
-  compaction: ["object", "false"],
-  slice: "object",
-  unknownOutcome: "text",
-  policy: "object",
+  outputMode: words("strict", "forward"),
+  agents: ["false", shapeOf<AgentSettings>(agentsShape)],
+  slice: shapeOf<Slice>(sliceShape),
+  policy: shapeOf<RunPolicy>(runPolicyShape),
   signal: "signal",
   cwd: "text",
   metadata: "object",
   onEvent: "function",
   onProgress: "function",
 }
+
+const { task: _task, messages: _messages, runId: _runId, ...rest } = runShape
+export const continueShape: Shape<ContinueInput> = rest

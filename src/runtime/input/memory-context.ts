@@ -1,6 +1,4 @@
-import { LonghaulError } from "../../contract/error.ts"
 import type { RunInput } from "../../contract/run.ts"
-import { kindOf } from "../../lib/known-keys.ts"
 import { fencedData } from "../../lib/text/data-fence.ts"
 
 /** The system prompt with what the host remembers for the run. It is data: a host may have taken it from anywhere. */
@@ -8,11 +6,6 @@ export function withMemoryContext({ system, memoryContext }: Pick<RunInput, "sys
   readonly system?: string
 } {
   if (memoryContext === undefined) return system === undefined ? {} : { system }
-  if (typeof memoryContext !== "string") {
-    throw new LonghaulError("config_invalid", `memoryContext is ${kindOf(memoryContext)}, not a text.`, {
-      fix: "Pass a text as memoryContext.",
-    })
-  }
   // The next exchange of a conversation has the prompt of the one before.
   const before = system?.split(`${INTRODUCTION}\n`)[0]?.trimEnd() ?? ""
   const context = memoryContext.trim() === "" ? [] : [`${INTRODUCTION}\n${fencedData(TAG, memoryContext)}`]

@@ -2,11 +2,12 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { AssistantMessage, Message, UserMessage } from "../../contract/message.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { kindOf } from "../../lib/known-keys.ts"
-import { list } from "./shapes.ts"
+import { givenMessage } from "../../lib/schema/contract-shapes.ts"
+import { checkArgument } from "../../lib/schema/shape.ts"
 
 /** Validates the caller's messages and converts strings to parts. Throws `config_invalid` for messages no model accepts. */
-export function checkedMessages(given: unknown): readonly Message[] {
-  return list("messages", given).map(checkedMessage)
+export function checkedMessages(given: readonly unknown[] = []): readonly Message[] {
+  return given.map(checkedMessage)
 }
 
 function checkedMessage(message: unknown, index: number): Message {
@@ -18,13 +19,17 @@ function checkedMessage(message: unknown, index: number): Message {
     const given = role === undefined ? "no role" : `the role ${JSON.stringify(role)}`
     throw invalid(`${at} has ${given}.`, 'Give it the role "user", "assistant" or "tool".')
   }
-  if (typeof content === "string" && role !== "tool") return { role, content: [{ type: "text", text: content }] }
+  if (typeof content === "string" && role !== "tool") {
+    checkArgument(at, message, givenMessage)
+    return { role, content: [{ type: "text", text: content }] }
+  }
   if (!Array.isArray(content)) throw invalid(`${at}.content is ${kindOf(content)}, not text or parts.`, EXAMPLE)
   const unknown = content.findIndex((part) => !partTypes[role].includes(part?.type))
   if (unknown !== -1) {
     const known = partTypes[role].join(", ")
     throw invalid(`${at}.content[${unknown}] is not a valid part of a message with role "${role}".`, `Use: ${known}.`)
   }
+  checkArgument(at, message, givenMessage)
   // Safe: the role is known, and so is the type of each part. The same object: providers cache by identity.
   return message as unknown as Message
 }

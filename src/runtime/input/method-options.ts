@@ -1,14 +1,14 @@
 import type { EventsOptions } from "../../contract/run.ts"
 import type { Runtime } from "../../contract/runtime.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { checkShape, having, listOf, required, type Shape, words } from "../../lib/schema/shape.ts"
 
-/** The options that a caller passed to a method of the runtime, checked: a misspelt one is `config_invalid`. */
-export function methodOptions<Method extends keyof typeof knownKeys, Options extends object>(
+/** The options that a caller passed to a method of the runtime, checked: a misspelt or wrong one is `config_invalid`. */
+export function methodOptions<Method extends keyof typeof shapes, Options extends object>(
   method: Method,
   options: Options | undefined,
 ): Partial<Options> {
   if (options === undefined) return {}
-  checkKeys(method, options, knownKeys[method])
+  checkShape<unknown>(method, options, shapes[method])
   return options
 }
 
@@ -26,19 +26,51 @@ type Options<Method extends keyof Runtime, At extends number> = NonNullable<
   Runtime[Method] extends (...args: infer Args) => unknown ? Args[At] : never
 >
 
-const knownKeys = {
-  cancel: keys<Options<"cancel", 1>>()("nodeId"),
-  close: keys<Options<"close", 0>>()("release"),
-  compact: keys<Options<"compact", 1>>()("nodeId"),
-  events: keys<EventsOptions & { readonly deltas?: true }>()("nodeId", "agents", "after", "follow", "deltas", "signal"),
-  fork: keys<Options<"fork", 1>>()("nodeId", "at", "newRunId"),
-  interrupt: keys<Options<"interrupt", 2>>()("nodeId"),
-  recoverOrphanedRuns: keys<Options<"recoverOrphanedRuns", 0>>()("staleMs", "action"),
-  remove: keys<Options<"remove", 1>>()("nodeId"),
-  replay: keys<Options<"replay", 1>>()("nodeId", "onEvent"),
-  retryWebhook: keys<Options<"retryWebhook", 1>>()("nodeId", "seq"),
-  runs: keys<Options<"runs", 0>>()("status", "runId", "metadata", "limit", "before"),
-  steer: keys<Options<"steer", 2>>()("nodeId"),
-  waitFor: keys<Options<"waitFor", 1>>()("nodeId", "timeoutMs", "pollIntervalMs", "outputSchema"),
-  webhookDeliveries: keys<Options<"webhookDeliveries", 1>>()("nodeId"),
+const statuses = words("running", "paused", "done", "failed", "cancelled")
+const nodeShape = { nodeId: "text" } as const
+const eventsShape: Shape<EventsOptions & { readonly deltas?: true }> = {
+  nodeId: "text",
+  agents: "boolean",
+  after: "number",
+  follow: "boolean",
+  deltas: "boolean",
+  signal: "signal",
+}
+const runsShape: Shape<Options<"runs", 0>> = {
+  status: [statuses, listOf(statuses)],
+  runId: "text",
+  metadata: "object",
+  limit: "number",
+  before: [
+    "text",
+    having(
+      { runId: required("text"), nodeId: required("text"), startedAt: required("number") },
+      "Pass a summary of runs().",
+    ),
+  ],
+}
+const waitShape: Shape<Options<"waitFor", 1>> = {
+  nodeId: "text",
+  timeoutMs: "number",
+  pollIntervalMs: "number",
+  outputSchema: ["text", "function", "object"],
+}
+
+const shapes = {
+  cancel: nodeShape satisfies Shape<Options<"cancel", 1>>,
+  close: { release: "boolean" } satisfies Shape<Options<"close", 0>>,
+  compact: nodeShape satisfies Shape<Options<"compact", 1>>,
+  events: eventsShape,
+  fork: { nodeId: "text", at: "number", newRunId: "text" } satisfies Shape<Options<"fork", 1>>,
+  interrupt: nodeShape satisfies Shape<Options<"interrupt", 2>>,
+  recoverOrphanedRuns: { staleMs: "number", action: words("mark", "resume") } satisfies Shape<
+    Options<"recoverOrphanedRuns", 0>
+  >,
+  remove: nodeShape satisfies Shape<Options<"remove", 1>>,
+  replay: { nodeId: "text", onEvent: "function" } satisfies Shape<Options<"replay", 1>>,
+  retryWebhook: { nodeId: "text", seq: "number" } satisfies Shape<Options<"retryWebhook", 1>>,
+  runs: runsShape,
+  steer: nodeShape satisfies Shape<Options<"steer", 2>>,
+  waitFor: waitShape,
+  webhookDeliveries: nodeShape satisfies Shape<Options<"webhookDeliveries", 1>>,
 } as const

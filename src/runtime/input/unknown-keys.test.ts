@@ -112,12 +112,12 @@ describe("an unknown key is config_invalid with a suggestion", () => {
 describe("a value of the wrong shape is config_invalid", () => {
   const wrong: readonly [string, object, string][] = [
     ["observers as an object", { observers: {} }, "observers is an object, not an array."],
-    ["an observer without recordEvent", { observers: [{}] }, "observers[0] has no function recordEvent."],
+    ["an observer without recordEvent", { observers: [{}] }, "observers[0].recordEvent is missing, not a function."],
     ["a hook that is no function", { hooks: { gateBeforeTool: true } }, "hooks.gateBeforeTool is a boolean"],
     ["hooks as an array", { hooks: [] }, "hooks is an array, not an object."],
     ["a logger without warn", { logger: {} }, "logger has no function warn."],
     ["tools as an object", { tools: { pay: {} } }, "tools is an object, not an array."],
-    ["a tool that is none", { tools: [{ name: "x" }] }, "tools[0] has no function run."],
+    ["a tool that is none", { tools: [{ name: "x", inputSchema: {} }] }, "tools[0] has no function run."],
     ["allowedTools as text", { allowedTools: "Read" }, "allowedTools is a string, not an array."],
     ["secrets as a list", { secrets: ["x"] }, "secrets is an array, not an object."],
   ]
@@ -167,4 +167,21 @@ describe("a value of the wrong shape is config_invalid", () => {
       { role: "user", content: [{ type: "text", text: "again" }] },
     ])
   })
+})
+
+test("a wrong setting is named with its path and what it should be", async () => {
+  const runtime = createRuntime({ model: scriptedModel(["Done."]), store: memoryStore() })
+  const messages: readonly (readonly [object, string])[] = [
+    [{ attachments: ["photo.png"] }, "attachments[0] is a string, not an object."],
+    [{ system: null }, "system is null, not a text."],
+    [{ system: ["be brief"] }, "system is an array, not a text."],
+    [{ signal: {} }, "signal is an object, not an AbortSignal."],
+    [{ tools: { custom: 1 } }, "tools is an object, not an array."],
+    [{ chain: [{ sdk: "claude" }] }, 'chain[0] has an unknown key "sdk".'],
+    [{ chain: [{ backend: 3 }] }, "chain[0].backend is a number, not a text or an object."],
+  ]
+  for (const [input, message] of messages) {
+    const result = await runtime.run(untyped({ task: "x", ...input }))
+    expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid", message } })
+  }
 })

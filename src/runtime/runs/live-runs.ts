@@ -72,7 +72,7 @@ export class LiveRuns {
     this.#closing = closing
   }
 
-  /** The result of a run whose journal this process could no longer write, if no other process has continued it. */
+  /** The result of a run that this process gave up without recording its end, if no other process has continued it. */
   lostResult(key: RunKey, { status, transcript }: RunState): RunResult | undefined {
     const lost = this.#lost.get(nameOf(key))
     return status === "running" && lost?.transcript.lastShard === transcript.lastShard ? lost : undefined
@@ -141,7 +141,7 @@ export class LiveRuns {
       // The last record is the pause or the end that a webhook reports.
       state.delivery = this.#webhooks.ended(key, projection.nextSeq - 1)
       const { cause } = controls
-      if (cause?.kind !== "lost" || cause.error.code !== "storage") return
+      if (cause?.kind !== "lost" || cause.error.code === "fenced") return
       this.#watch.abandon(key, journal.shard)
       void reportLoss(run.folder, projection, journal.shard)
     }
@@ -154,7 +154,7 @@ export class LiveRuns {
   #remove(run: LiveRun, result: RunResult | undefined): void {
     const name = nameOf(run.key)
     this.#lost.delete(name)
-    if (result?.error?.code === "storage" && result.transcript.lastShard >= 0) this.#lost.set(name, result)
+    if (result?.status === "failed" && result.transcript.lastShard >= 0) this.#lost.set(name, result)
     const [oldest] = this.#lost.keys()
     if (this.#lost.size > MOST_LOST && oldest !== undefined) this.#lost.delete(oldest)
     const others = this.#runs.get(name)?.filter((other) => other !== run) ?? []

@@ -54,7 +54,7 @@ export class WebhookSender {
    * one, else the one it had before, else that of the runtime. A recovered run keeps its webhook.
    */
   chooser(key: RunKey, how: "asked" | "recovered", given?: Webhook): NonNullable<Opening["webhookOf"]> {
-    const asked = given && checkWebhook(given, this.#config.webhooks.rules)
+    const asked = given === undefined ? undefined : checkWebhook(given, this.#config.webhooks.rules)
     if (given) this.#config.runSecrets.keep(key.runId, given)
     return (history) => {
       const own = how === "asked" && !history.webhook ? this.#config.webhooks.own : undefined

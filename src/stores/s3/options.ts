@@ -1,5 +1,5 @@
 import { StartupError } from "../../contract/error.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { checkShape, required, type Shape } from "../../lib/schema/shape.ts"
 
 export interface S3StoreOptions {
   readonly bucket: string
@@ -26,7 +26,7 @@ export interface ResolvedOptions extends Required<Omit<S3StoreOptions, "endpoint
 }
 
 export function resolveOptions(given: S3StoreOptions): ResolvedOptions {
-  checkKeys("s3Store", given, optionKeys)
+  checkShape<S3StoreOptions>("s3Store", given, optionsShape)
   const { bucket, accessKeyId, secretAccessKey, sessionToken, endpoint, timeoutMs = 20_000 } = given
   if (!given.region && !endpoint) throw invalid("region is missing", "Give the bucket's region, or an endpoint.")
   if (!accessKeyId || !secretAccessKey) {
@@ -53,17 +53,17 @@ export function resolveOptions(given: S3StoreOptions): ResolvedOptions {
   }
 }
 
-const optionKeys = keys<S3StoreOptions>()(
-  "bucket",
-  "region",
-  "accessKeyId",
-  "secretAccessKey",
-  "sessionToken",
-  "endpoint",
-  "prefix",
-  "fetch",
-  "timeoutMs",
-)
+const optionsShape: Shape<S3StoreOptions> = {
+  bucket: required("text"),
+  region: "text",
+  accessKeyId: required("text"),
+  secretAccessKey: required("text"),
+  sessionToken: "text",
+  endpoint: "text",
+  prefix: "text",
+  fetch: "function",
+  timeoutMs: "number",
+}
 
 /** No certificate covers the host name of a bucket with dots in its name, so such a bucket is addressed by path. */
 function awsAddress(bucket: string, region: string): string {

@@ -1,5 +1,5 @@
 import { type Tool, ToolError } from "../../contract/tool.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { checkShape, required } from "../../lib/schema/shape.ts"
 import { defineTool } from "./define-tool.ts"
 
 export interface CapabilityStubOptions {
@@ -9,7 +9,10 @@ export interface CapabilityStubOptions {
 
 /** A tool that is offered to a model but never runs: every call is rejected. */
 export function capabilityStub(options: CapabilityStubOptions): Tool {
-  checkKeys("capabilityStub", options, keys<CapabilityStubOptions>()("name", "description"))
+  checkShape<CapabilityStubOptions>("capabilityStub", options, {
+    name: required("text"),
+    description: required("text"),
+  })
   const { name, description } = options
   return defineTool({
     name,

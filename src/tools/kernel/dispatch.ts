@@ -15,7 +15,8 @@ import {
 import { onAbort } from "../../lib/abort.ts"
 import { contain, containedLogger } from "../../lib/contained.ts"
 import { plainText } from "../../lib/content.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { logger, texts, tool } from "../../lib/schema/contract-shapes.ts"
+import { checkArgument, checkShape, listOf, type Shape } from "../../lib/schema/shape.ts"
 import { redactParts, toParts } from "./content-parts.ts"
 import { effectOf } from "./effect-of.ts"
 import { actingTool, takeUpOf } from "./inner-of.ts"
@@ -90,7 +91,8 @@ export interface DispatcherOptions {
 
 /** Runs tool calls without a loop: selects, validates, runs, bounds and serialises. */
 export function createDispatcher(tools: readonly Tool[], options: DispatcherOptions = {}): Dispatcher {
-  checkKeys("createDispatcher", options, optionKeys)
+  checkArgument("tools", tools, listOf(tool))
+  checkShape<DispatcherOptions>("createDispatcher", options, optionsShape)
   const { maxOutputBytes = 256 * 1024, maxCharacters = 100_000 } = options
   const logger = options.logger && containedLogger(options.logger)
   const byName = indexByName(selectTools(tools, options))
@@ -211,15 +213,15 @@ function stopped(tool: Tool, args: Json, limits: OutputLimits): ToolOutcome {
 
 const unchanged: Redact = (text) => text
 
-const optionKeys = keys<DispatcherOptions>()(
-  "maxOutputBytes",
-  "maxCharacters",
-  "allowed",
-  "disabled",
-  "logger",
-  "onException",
-  "redact",
-)
+const optionsShape: Shape<DispatcherOptions> = {
+  maxOutputBytes: "number",
+  maxCharacters: "number",
+  allowed: texts,
+  disabled: texts,
+  logger,
+  onException: "function",
+  redact: "function",
+}
 
 /**
  * The allowed tools that are not disabled. An unknown allowed name is an error that would otherwise go unnoticed, unless more

@@ -1,7 +1,8 @@
 import type { Environment } from "../../contract/env.ts"
 import type { ToolContext } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { environmentShape } from "../../lib/schema/contract-shapes.ts"
+import { checkShape, type Shape, shapeOf } from "../../lib/schema/shape.ts"
 import { runScope } from "../../lib/tenant/run-keys.ts"
 
 export interface ToolContextOptions {
@@ -22,7 +23,7 @@ export interface ToolContextOptions {
 
 /** The context of one call outside a run, for `Tool.run` and for a dispatcher. What a tool reads is in it, never global. */
 export function createToolContext(options: ToolContextOptions = {}): ToolContext {
-  checkKeys("createToolContext", options, optionKeys)
+  checkShape<ToolContextOptions>("createToolContext", options, optionsShape)
   const {
     cwd = "/",
     env = {},
@@ -45,4 +46,12 @@ export function createToolContext(options: ToolContextOptions = {}): ToolContext
   }
 }
 
-const optionKeys = keys<ToolContextOptions>()("cwd", "env", "signal", "workspaceId", "runId", "callId", "onProgress")
+const optionsShape: Shape<ToolContextOptions> = {
+  cwd: "text",
+  env: shapeOf<Environment>(environmentShape),
+  signal: "signal",
+  workspaceId: "text",
+  runId: "text",
+  callId: "text",
+  onProgress: "function",
+}

@@ -1,5 +1,5 @@
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
-import { checkKeys, keys } from "../../lib/known-keys.ts"
+import { checkShape, having, required } from "../../lib/schema/shape.ts"
 import { beforeCut, redactOf } from "../../lib/text/before-cut.ts"
 import { defineTool } from "../kernel/define-tool.ts"
 import { fetchOf } from "../shared.ts"
@@ -14,7 +14,7 @@ export interface WebSearchOptions {
 
 /** Searches the web with one engine, through the environment's guarded fetch. */
 export function webSearchTool(options: WebSearchOptions = {}): Tool {
-  checkKeys("webSearchTool", options, keys<WebSearchOptions>()("engine"))
+  checkShape<WebSearchOptions>("webSearchTool", options, { engine: having({ search: required("function") }) })
   const { engine = duckDuckGo() } = options
   return defineTool({
     name: "WebSearch",

@@ -7,8 +7,10 @@ import type { Usage } from "../../../contract/result.ts"
 import type { ToolSpec } from "../../../contract/tool.ts"
 import { onAbort } from "../../../lib/abort.ts"
 import { fetchTransport } from "../../../lib/fetch-transport.ts"
-import { checkKeys, keys, wholeNumber } from "../../../lib/known-keys.ts"
+import { wholeNumber } from "../../../lib/known-keys.ts"
 import { defaultRetry, type RetryPolicy } from "../../../lib/retry.ts"
+import { modelValue, retryShape, toolSpec, transport } from "../../../lib/schema/contract-shapes.ts"
+import { checkShape, listOf, required, type Shape, shapeOf } from "../../../lib/schema/shape.ts"
 import { asFailure } from "../ask.ts"
 import { Controls } from "../controls.ts"
 import { History } from "../history.ts"
@@ -113,7 +115,7 @@ export function createCompactionManager(options: CompactionManagerOptions): Comp
 }
 
 function checked(options: CompactionManagerOptions): CompactionManagerOptions {
-  checkKeys("createCompactionManager", options, optionKeys)
+  checkShape<CompactionManagerOptions>("createCompactionManager", options, optionsShape)
   const { at, keep, window, answerTokens } = options
   if (at !== undefined && !(at > 0 && at <= 1)) {
     throw new LonghaulError("config_invalid", "at is not a share of the window.", {
@@ -142,20 +144,20 @@ function errorOf(stop: Stop): LonghaulError {
   return new LonghaulError(code, message, details)
 }
 
-const optionKeys = keys<CompactionManagerOptions>()(
-  "at",
-  "keep",
-  "window",
-  "instructions",
-  "model",
-  "system",
-  "tools",
-  "answerTokens",
-  "transport",
-  "retry",
-  "signal",
-  "onWarning",
-)
+const optionsShape: Shape<CompactionManagerOptions> = {
+  at: "number",
+  keep: "number",
+  window: "number",
+  instructions: "text",
+  model: required(modelValue),
+  system: "text",
+  tools: listOf(toolSpec),
+  answerTokens: "number",
+  transport,
+  retry: shapeOf<Partial<RetryPolicy>>(retryShape),
+  signal: "signal",
+  onWarning: "function",
+}
 const ASSUMED_WINDOW = 128_000
 /** Kept free for an answer whose limit is not known. */
 const USUAL_OUTPUT_TOKENS = 8_192

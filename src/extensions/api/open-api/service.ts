@@ -1,10 +1,11 @@
 import { LonghaulError } from "../../../contract/error.ts"
 import type { Json, JsonObject } from "../../../contract/json.ts"
 import { isJsonObject } from "../../../lib/json.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { texts } from "../../../lib/schema/contract-shapes.ts"
 import { linearSchema } from "../../../lib/schema/linear-schema.ts"
+import { checkArgument, checkShape, having, listOf, required, type Shape } from "../../../lib/schema/shape.ts"
 import { type ApiMethod, methods } from "../method.ts"
-import type { ApiService, ApiServices } from "../service.ts"
+import { type ApiService, type ApiServices, checkedService, settingsShape } from "../service.ts"
 import { namesIn, type Operation, type OperationParameter, pathPattern } from "./operation.ts"
 import { readDocument, resolver } from "./read-document.ts"
 
@@ -21,7 +22,8 @@ export interface OpenApiOptions extends Omit<ApiService, "allowedMethods" | "all
 
 /** A service from an OpenAPI 3 document: as JSON, as YAML, or as an object. Only its operations can be called. */
 export async function openApiService(document: string | JsonObject, options: OpenApiOptions): Promise<ApiServices> {
-  checkKeys("openApiService", options, optionKeys)
+  checkArgument("document", document, ["text", "object"])
+  checkShape<OpenApiOptions>("openApiService", options, optionsShape)
   const { name, include, asTools = [], baseUrl, ...settings } = options
   const read = await readDocument(document)
   const all = operationsOf(read, asTools)
@@ -41,6 +43,7 @@ export async function openApiService(document: string | JsonObject, options: Ope
     allowedPaths: [...new Set(operations.map(({ path }) => path))].map(pathPattern),
     operations,
   }
+  checkedService(name, service)
   return { [name]: service }
 }
 
@@ -143,18 +146,10 @@ function unknownOperation(name: string, id: string): LonghaulError {
 
 const LONGEST_SUMMARY = 400
 
-const optionKeys = keys<OpenApiOptions>()(
-  "name",
-  "include",
-  "asTools",
-  "baseUrl",
-  "description",
-  "auth",
-  "maxBodyBytes",
-  "maxResponseBytes",
-  "bodyEncoding",
-  "idempotencyHeader",
-  "headers",
-  "allowPrivate",
-  "timeoutMs",
-)
+const optionsShape: Shape<OpenApiOptions> = {
+  ...settingsShape,
+  name: required("text"),
+  include: listOf(["text", having({ exec: required("function") })]),
+  asTools: texts,
+  baseUrl: "text",
+}

@@ -4,8 +4,9 @@ import { basename, dirname, join } from "node:path"
 import type { FileChange, FileGuard, Files } from "../../../contract/env.ts"
 import { ToolError, type ToolErrorCode } from "../../../contract/tool.ts"
 import { bothGuards, mayRead, noGuard } from "../../../lib/access/file-guard.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
 import { isOurs } from "../../../lib/own-names.ts"
+import { texts } from "../../../lib/schema/contract-shapes.ts"
+import { checkShape, required, type Shape } from "../../../lib/schema/shape.ts"
 import { errnoOf } from "../errno.ts"
 import { FileCommits, type Located, placeOf } from "./commit-files.ts"
 import { type Confinement, confineTo, type Location, type Pin } from "./confine.ts"
@@ -26,13 +27,20 @@ export interface NodeFilesOptions {
   readonly redoFolder?: string
 }
 
+const optionsShape: Shape<NodeFilesOptions> = {
+  roots: required(texts),
+  readOnlyRoots: texts,
+  hidden: texts,
+  redoFolder: "text",
+}
+
 /**
  * The file system, confined to folders. On Linux no link swapped between check and use leads outside; elsewhere that
  * gap is narrowed, not closed. A hard link cannot be distinguished from its file, so reading through one inside the
  * roots is allowed; writing replaces the name and leaves the shared file unchanged.
  */
 export function nodeFiles(options: NodeFilesOptions): Files {
-  checkKeys("nodeFiles", options, keys<NodeFilesOptions>()("roots", "readOnlyRoots", "hidden", "redoFolder"))
+  checkShape<NodeFilesOptions>("nodeFiles", options, optionsShape)
   const { roots, readOnlyRoots = [], hidden = [], redoFolder } = options
   const confinement = confineTo(roots, readOnlyRoots, hidden)
   return filesIn(new Access(confinement, new FileCommits(confinement, redoFolder), new Locks(), noGuard))

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net"
 import type { SecureContextOptions } from "node:tls"
 import { LonghaulError } from "../../../contract/error.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { checkShape, type Field, having, listOf, required, type Shape } from "../../../lib/schema/shape.ts"
 
 /** Connection options. `ca`, `cert` and `key` as in Node: trusted authorities, and the client's certificate. */
 export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert" | "key"> {
@@ -12,8 +12,12 @@ export interface ConnectOptions extends Pick<SecureContextOptions, "ca" | "cert"
 export const defaultConnectTimeoutMs = 10_000
 
 /** Throws `config_invalid` for invalid options. `own`: options of this transport only. */
-export function checkConnectOptions(transport: string, options: ConnectOptions, own: readonly string[] = []): void {
-  checkKeys(transport, options, [...connectKeys, ...own])
+export function checkConnectOptions(
+  transport: string,
+  options: ConnectOptions,
+  own: Readonly<Record<string, Field>> = {},
+): void {
+  checkShape<unknown>(transport, options, { ...connectShape, ...own })
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options
   if (connectTimeoutMs >= 1 && connectTimeoutMs <= LONGEST_TIMER_MS) return
   throw new LonghaulError("config_invalid", `Invalid connectTimeoutMs: ${connectTimeoutMs}.`, {
@@ -21,7 +25,13 @@ export function checkConnectOptions(transport: string, options: ConnectOptions, 
   })
 }
 
-const connectKeys = keys<ConnectOptions>()("ca", "cert", "key", "connectTimeoutMs")
+const certificate = ["text", "bytes", listOf(["text", "bytes"])] as const
+const connectShape: Shape<ConnectOptions> = {
+  ca: certificate,
+  cert: certificate,
+  key: ["text", "bytes", listOf(["text", "bytes", having({ pem: required(["text", "bytes"]), passphrase: "text" })])],
+  connectTimeoutMs: "number",
+}
 
 /** Node's timers fire immediately for anything longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1

@@ -4,7 +4,8 @@ import { LonghaulError } from "../../../contract/error.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { onAbort } from "../../../lib/abort.ts"
 import { defaultBrand } from "../../../lib/brand.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { brandShape, texts } from "../../../lib/schema/contract-shapes.ts"
+import { checkShape, type Shape, shapeOf } from "../../../lib/schema/shape.ts"
 import { allowedHosts, withoutFinalDots } from "../../../lib/target-host.ts"
 import type { Exchange, Resolve } from "./fetch-exchange.ts"
 
@@ -19,12 +20,19 @@ export interface NodeFetchOptions {
   readonly brand?: Partial<Brand>
 }
 
+const optionsShape: Shape<NodeFetchOptions> = {
+  allow: texts,
+  maxRedirects: "number",
+  resolve: "function",
+  brand: shapeOf<Partial<Brand>>(brandShape),
+}
+
 /**
  * Web access over `node:http(s)`. A name is resolved once, its addresses are checked, and those are connected to; each
  * redirect is checked like the first URL. No proxy is used: it would resolve names itself.
  */
 export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
-  checkKeys("nodeFetch", options, keys<NodeFetchOptions>()("allow", "maxRedirects", "resolve", "brand"))
+  checkShape<NodeFetchOptions>("nodeFetch", options, optionsShape)
   const { allow = [], maxRedirects = 5, resolve, brand } = options
   const userAgent = brand?.serviceName ?? defaultBrand.serviceName
   const isAllowed = allowedHosts(allow)

@@ -2,6 +2,8 @@ import type { Agent, ClientRequest, IncomingMessage } from "node:http"
 import { LonghaulError } from "../../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../../contract/provider.ts"
 import { type AbortListener, addAbortListener, removeAbortListener } from "../../../lib/abort.ts"
+import { variables as processVariables } from "../../../lib/schema/contract-shapes.ts"
+import { checkArgument, having, required } from "../../../lib/schema/shape.ts"
 import type { Variables } from "../model-names.ts"
 import { serverNameOf } from "./address.ts"
 import { type ConnectOptions, checkConnectOptions } from "./connect-limit.ts"
@@ -21,8 +23,9 @@ export interface NodeTransportOptions extends ConnectOptions {
  * `all_proxy` for all hosts except those in `no_proxy`, including this computer.
  */
 export function nodeTransport(options: NodeTransportOptions = {}, variables: Variables = process.env): Transport {
+  checkConnectOptions("nodeTransport", options, { agent: having({ createConnection: required("function") }) })
+  checkArgument("variables", variables, processVariables)
   refuseAgentWith(options)
-  checkConnectOptions("nodeTransport", options, ["agent"])
   const proxies = options.agent ? undefined : proxyVariables(variables)
   const agents = Object.keys(options).length === 0 ? sharedAgents : new Agents(options)
   /** A conversation has one URL and one headers object for all its requests. */

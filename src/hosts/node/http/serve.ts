@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { checkArgument, checkShape } from "../../../lib/schema/shape.ts"
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>
 
@@ -24,7 +24,8 @@ export interface Served {
  * that errors resets the connection, since a started response cannot be taken back otherwise.
  */
 export async function serve(handler: FetchHandler, options: ServeOptions = {}): Promise<Served> {
-  checkKeys("serve", options, keys<ServeOptions>()("port", "host"))
+  checkArgument("handler", handler, "function")
+  checkShape<ServeOptions>("serve", options, { port: "number", host: "text" })
   const { port = 0, host = "127.0.0.1" } = options
   // Imported here, since most importers of this folder serve nothing.
   const { createServer } = await import("node:http")

@@ -1,5 +1,6 @@
 import type { Extension } from "../../../contract/extension.ts"
 import * as portable from "../../../extensions/knowledge/index.ts"
+import { kindOf } from "../../../lib/known-keys.ts"
 import { nodeExtractors } from "./extractors.ts"
 
 /** `longhaul/extensions/knowledge` on Node: the same as everywhere, and it reads PDF and DOCX if their packages are installed. */
@@ -27,9 +28,16 @@ export function writeKnowledgeIndex(request: portable.KnowledgeIndexRequest): Pr
 
 /** The extractor of a format. That of PDF or DOCX rejects with `format_unsupported` if its package is not installed. */
 export function getExtractor(format: portable.KnowledgeFormat): portable.Extractor {
-  return nodeExtractors[format] ?? portable.getExtractor(format)
+  return (
+    (Object.hasOwn(nodeExtractors, String(format)) ? nodeExtractors[format] : undefined) ??
+    portable.getExtractor(format)
+  )
 }
 
 function withNode<Options extends { readonly extractors?: portable.Extractors }>(options: Options): Options {
+  // What is no object is reported by the check of the options.
+  const given: unknown = Reflect.get(Object(options), "extractors")
+  const isUsable = given === undefined || kindOf(given) === "an object"
+  if (kindOf(options) !== "an object" || !isUsable) return options
   return { ...options, extractors: { ...nodeExtractors, ...options.extractors } }
 }

@@ -8,7 +8,7 @@ import { presets } from "../../../policy/rules/presets.ts"
 import { restrictingPart } from "../../../policy/rules/restrict.ts"
 import { insidePath } from "../files/confine.ts"
 import { foldersAbove } from "../folders-above.ts"
-import { mayBePlanted, trustFile } from "../shell/command-record.ts"
+import { forgetFile, mayBePlanted, removedFiles, trustFile } from "../shell/command-record.ts"
 import { invalid, readPolicy } from "./read-policy.ts"
 
 /** A policy file with the files that it extends, those first. */
@@ -54,6 +54,13 @@ export function findPolicyFile(workspace: string): string | undefined {
       )
     }
     if (first !== undefined) return first
+    const [removed] = removedFiles(folder, names)
+    if (removed !== undefined) {
+      throw invalid(
+        `${removed} is gone from a folder where commands ran, and its rules with it.`,
+        "Restore it, or name another policy file once.",
+      )
+    }
   }
   return undefined
 }
@@ -93,7 +100,11 @@ async function readChain(start: string, options: CheckOptions, access: Access): 
     path = base
   }
   // Only now: a file that cannot be used was not accepted by anybody.
-  for (const [path, text] of named) trustFile(path, text)
+  for (const [path, text] of named) {
+    trustFile(path, text)
+    // The file that the user names now takes the place of one that is gone.
+    for (const removed of removedFiles(dirname(path), names)) forgetFile(removed)
+  }
   return sources
 }
 

@@ -4,7 +4,7 @@ import { createRequire } from "node:module"
 import { extname, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { LonghaulError } from "../../../contract/error.ts"
-import { checkShape } from "../../../policy/rules/check-document.ts"
+import { checkDocumentSync } from "../../../policy/rules/check-document.ts"
 import { parseJsonWithComments } from "../json-with-comments.ts"
 
 /** The content of a policy file, before it is checked. */
@@ -46,7 +46,7 @@ export function checkPolicyFile(file: string): void {
   const yaml = format === "yaml" ? requireYaml() : undefined
   if (format === "yaml" && yaml === undefined) return
   const value = yaml === undefined ? parseJson(path, text) : parseYaml(yaml, path, text)
-  checkShape(value, path, { hasHomeFolder: true, mayExtendFiles: true })
+  checkDocumentSync(value, path, { hasHomeFolder: true, mayExtendFiles: true })
 }
 
 /** The parser, without waiting for it; undefined where the package was bundled without it. */

@@ -2,7 +2,8 @@ import type { Brand } from "../../../contract/brand.ts"
 import type { Search } from "../../../contract/env.ts"
 import { StartupError } from "../../../contract/error.ts"
 import { defaultBrand } from "../../../lib/brand.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { brandShape, texts } from "../../../lib/schema/contract-shapes.ts"
+import { checkShape, required, type Shape, shapeOf } from "../../../lib/schema/shape.ts"
 import { findProgram, type ProgramSearch } from "../shell/find-program.ts"
 
 export interface NodeSearchOptions {
@@ -16,7 +17,13 @@ export interface NodeSearchOptions {
   readonly brand?: Partial<Brand>
 }
 
-const optionKeys = keys<NodeSearchOptions>()("roots", "readOnlyRoots", "hidden", "ripgrepPath", "brand")
+const optionsShape: Shape<NodeSearchOptions> = {
+  roots: required(texts),
+  readOnlyRoots: texts,
+  hidden: texts,
+  ripgrepPath: "text",
+  brand: shapeOf<Partial<Brand>>(brandShape),
+}
 
 /** A ripgrep that works. */
 export interface Ripgrep {
@@ -29,7 +36,7 @@ export interface Ripgrep {
  * one that does not work throws a `StartupError` here.
  */
 export function nodeSearch(options: NodeSearchOptions): Search {
-  checkKeys("nodeSearch", options, optionKeys)
+  checkShape<NodeSearchOptions>("nodeSearch", options, optionsShape)
   const { ripgrepPath, brand, ...roots } = options
   const configured = ripgrepPath === undefined ? undefined : requireRipgrep(ripgrepPath, { ...defaultBrand, ...brand })
   let opening: Promise<Search | undefined> | undefined

@@ -1,4 +1,5 @@
 import {
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -19,7 +20,9 @@ import { stateFolders } from "../store/state-folder.ts"
  * recorded: nothing may run then, since a planted file could not be detected later.
  */
 export function recordCommandsIn(root: string): void {
-  const record: CommandRecord = { root, files: governingFilesIn(root) }
+  const governing = governingFilesIn(root)
+  const files = governing.map((name) => nameOf(root, join(root, name), readFileSync(join(root, name), "utf8")))
+  const record: CommandRecord = { root, files, names: governing }
   const failures = stateFolders().flatMap((folder) => {
     try {
       create(recordPath(folder, root), record)
@@ -43,21 +46,45 @@ export function commandsRanIn(folder: string): boolean {
   return recordsAbove(join(folder, "x")).length > 0
 }
 
+/** Those of these files that were in the folder before commands ran there, or were named since, and are gone. */
+export function removedFiles(folder: string, names: readonly string[]): readonly string[] {
+  if (!existsSync(folder)) return []
+  const gone = recordsAbove(join(folder, "x")).flatMap(({ record }) =>
+    names.filter((name) => record.names?.includes(relative(record.root, realPath(join(folder, name))))),
+  )
+  return [...new Set(gone)].map((name) => join(folder, name)).filter((path) => !existsSync(path))
+}
+
+/** The user does without a file that is gone. */
+export function forgetFile(path: string): void {
+  for (const { place, record } of recordsAbove(path)) {
+    const gone = relative(record.root, realPath(path))
+    if (record.names?.includes(gone)) replace(place, { ...record, names: record.names.filter((name) => name !== gone) })
+  }
+}
+
 /** The user named this file, so it is trusted with this content. */
 export function trustFile(path: string, content: string): void {
   for (const { place, record } of recordsAbove(path)) {
-    const name = nameOf(record.root, realPath(path), content)
-    if (record.files.includes(name)) continue
-    const temporary = `${place}.${newNonce()}`
-    writeFileSync(temporary, JSON.stringify({ ...record, files: [...record.files, name] }), { mode: 0o600 })
-    renameSync(temporary, place)
+    const digest = nameOf(record.root, realPath(path), content)
+    if (record.files.includes(digest)) continue
+    const name = relative(record.root, realPath(path))
+    replace(place, { ...record, files: [...record.files, digest], names: [...(record.names ?? []), name] })
   }
+}
+
+function replace(place: string, record: CommandRecord): void {
+  const temporary = `${place}.${newNonce()}`
+  writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 })
+  renameSync(temporary, place)
 }
 
 interface CommandRecord {
   readonly root: string
   /** Digests of paths and contents. */
   readonly files: readonly string[]
+  /** The paths of files whose removal must be noticed. Absent in records of older versions. */
+  readonly names?: readonly string[]
 }
 
 function recordPath(stateFolder: string, root: string): string {
@@ -79,9 +106,8 @@ function create(place: string, record: CommandRecord): void {
 }
 
 function governingFilesIn(root: string): readonly string[] {
-  return readdirSync(root, { withFileTypes: true })
-    .filter((entry) => isOurs(entry.name) && entry.isFile())
-    .map(({ name }) => nameOf(root, join(root, name), readFileSync(join(root, name), "utf8")))
+  const entries = readdirSync(root, { withFileTypes: true })
+  return entries.filter((entry) => isOurs(entry.name) && entry.isFile()).map(({ name }) => name)
 }
 
 function nameOf(root: string, path: string, content: string): string {

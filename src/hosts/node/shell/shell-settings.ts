@@ -1,7 +1,8 @@
 import { realpathSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { LonghaulError } from "../../../contract/error.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { sandboxWords, texts, textsByName } from "../../../lib/schema/contract-shapes.ts"
+import { checkShape, required, type Shape } from "../../../lib/schema/shape.ts"
 import { type Confinement, confineTo, insidePath, realPathOf } from "../files/confine.ts"
 import { defaultSpillFolder, stateFolders } from "../store/state-folder.ts"
 import type { CommandEnvironmentOptions } from "./command-environment.ts"
@@ -21,26 +22,24 @@ export interface ShellSettings extends CommandEnvironmentOptions {
   readonly network: "none" | "all"
 }
 
-const optionKeys = keys<NodeShellOptions>()(
-  "root",
-  "readOnlyRoots",
-  "hidden",
-  "spillFolder",
-  "maxSpillBytes",
-  "sandbox",
-  "network",
-  "env",
-  "passEnv",
-)
+const optionsShape: Shape<NodeShellOptions> = {
+  root: required("text"),
+  readOnlyRoots: texts,
+  hidden: texts,
+  spillFolder: "text",
+  maxSpillBytes: "number",
+  sandbox: sandboxWords,
+  // Refused below, with the reason.
+  network: "any",
+  env: textsByName,
+  passEnv: texts,
+}
 
 /** Rejects invalid or misleading settings before the first command. */
 export function checkShellOptions(options: NodeShellOptions): ShellSettings {
-  checkKeys("nodeShell", options, optionKeys)
+  checkShape<NodeShellOptions>("nodeShell", options, optionsShape)
   const { sandbox = "off", network, maxSpillBytes = 1024 ** 3 } = options
   if (process.platform === "win32") throw invalid("/bin/sh does not exist on Windows.", "Run it in WSL.")
-  if (!["off", "auto", "required"].includes(sandbox)) {
-    throw invalid(`Unknown sandbox mode ${JSON.stringify(sandbox)}.`, 'Use "off", "auto" or "required".')
-  }
   if (network !== undefined && network !== "none" && network !== "all") {
     throw invalid(
       "The shell's network cannot be limited to a list of hosts: bubblewrap allows all or nothing.",

@@ -48,7 +48,7 @@ export function createOnlyStore(root: string): Store {
   return diskStore(root, false)
 }
 
-export const fsStoreShape: Shape<FsStoreOptions> = { warn: "function" }
+const fsStoreShape: Shape<FsStoreOptions> = { warn: "function" }
 
 function checkRoot(root: unknown): void {
   if (typeof root === "string" && root !== "") return

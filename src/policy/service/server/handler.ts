@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from "../../../contract/json.ts"
 import type { PolicyCall, RuleDecision, Rules } from "../../../contract/policy.ts"
 import { isJsonObject } from "../../../lib/json.ts"
+import { textsByName } from "../../../lib/schema/contract-shapes.ts"
+import { checkShape, having, required, shapeOf } from "../../../lib/schema/shape.ts"
 import { createRedactor } from "../../redact/redactor.ts"
 import { type AuditRecord, auditRecord } from "./audit.ts"
 import { Callers, type PolicyServiceKeys } from "./callers.ts"
@@ -15,6 +17,11 @@ export interface PolicyServerOptions {
 
 /** A policy service as one fetch handler. docs/policy-service.md describes the protocol. */
 export function policyServer(options: PolicyServerOptions): (request: Request) => Promise<Response> {
+  checkShape<PolicyServerOptions>("policyServer", options, {
+    rules: required(having({ decide: required("function") }, "Pass compiled rules.")),
+    keys: required(shapeOf<PolicyServiceKeys>({ apiKeys: textsByName, clients: textsByName })),
+    audit: required("function"),
+  })
   const { apiKeys = {}, clients = {} } = options.keys
   const callers = new Callers(options.keys)
   const { shown } = createRedactor({}, { ...apiKeys, ...clients })

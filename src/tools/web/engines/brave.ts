@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../../lib/json.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { checkShape, required } from "../../../lib/schema/shape.ts"
 import {
   notUnderstood,
   readApiKey,
@@ -18,7 +18,7 @@ export interface BraveOptions {
 
 /** Searches with the Brave Search API, for `webSearchTool`. */
 export function brave(options: BraveOptions): SearchEngine {
-  checkKeys("brave", options, keys<BraveOptions>()("apiKey", "baseUrl"))
+  checkShape<BraveOptions>("brave", options, { apiKey: required("text"), baseUrl: "text" })
   const { apiKey, baseUrl = "https://api.search.brave.com" } = options
   const key = readApiKey(name, apiKey)
   const base = readBaseUrl(name, baseUrl)

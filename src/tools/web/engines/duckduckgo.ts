@@ -1,6 +1,6 @@
 import { type EntityDecoder, loadEntityDecoder } from "../../../lib/html/html-entities.ts"
 import { type HtmlToken, htmlTokens } from "../../../lib/html/html-tokens.ts"
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { checkShape } from "../../../lib/schema/shape.ts"
 import {
   notUnderstood,
   readBaseUrl,
@@ -17,7 +17,7 @@ export interface DuckDuckGoOptions {
 
 /** Needs no key. Parses a page made for people, so it breaks when that changes, and frequent use is blocked. */
 export function duckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
-  checkKeys("duckDuckGo", options, keys<DuckDuckGoOptions>()("baseUrl"))
+  checkShape<DuckDuckGoOptions>("duckDuckGo", options, { baseUrl: "text" })
   const { baseUrl = "https://html.duckduckgo.com" } = options
   const base = readBaseUrl(name, baseUrl)
   return {

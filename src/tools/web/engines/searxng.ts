@@ -1,4 +1,4 @@
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { checkShape, required } from "../../../lib/schema/shape.ts"
 import { readBaseUrl, readJsonAnswer, readResults, requestOptions, type SearchEngine } from "./engine.ts"
 
 export interface SearxngOptions {
@@ -8,7 +8,7 @@ export interface SearxngOptions {
 
 /** A self-hosted search engine. In a private network, the environment's fetch must allow its host. */
 export function searxng(options: SearxngOptions): SearchEngine {
-  checkKeys("searxng", options, keys<SearxngOptions>()("baseUrl"))
+  checkShape<SearxngOptions>("searxng", options, { baseUrl: required("text") })
   const { baseUrl } = options
   const base = readBaseUrl(name, baseUrl)
   return {

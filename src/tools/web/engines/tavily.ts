@@ -1,4 +1,4 @@
-import { checkKeys, keys } from "../../../lib/known-keys.ts"
+import { checkShape, required } from "../../../lib/schema/shape.ts"
 import { readApiKey, readBaseUrl, readJsonAnswer, readResults, requestOptions, type SearchEngine } from "./engine.ts"
 
 export interface TavilyOptions {
@@ -9,7 +9,7 @@ export interface TavilyOptions {
 
 /** Searches with the Tavily API, for `webSearchTool`. */
 export function tavily(options: TavilyOptions): SearchEngine {
-  checkKeys("tavily", options, keys<TavilyOptions>()("apiKey", "baseUrl"))
+  checkShape<TavilyOptions>("tavily", options, { apiKey: required("text"), baseUrl: "text" })
   const { apiKey, baseUrl = "https://api.tavily.com" } = options
   const key = readApiKey(name, apiKey)
   const base = readBaseUrl(name, baseUrl)

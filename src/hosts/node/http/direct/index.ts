@@ -1,4 +1,6 @@
 import type { Transport } from "../../../../contract/provider.ts"
+import { variables as processVariables } from "../../../../lib/schema/contract-shapes.ts"
+import { checkArgument } from "../../../../lib/schema/shape.ts"
 import type { Variables } from "../../model-names.ts"
 import { type ConnectOptions, checkConnectOptions } from "../connect-limit.ts"
 import { proxyVariables } from "../find-route.ts"
@@ -10,6 +12,7 @@ import { proxyVariables } from "../find-route.ts"
  */
 export function directTransport(options: ConnectOptions = {}, variables: Variables = process.env): Transport {
   checkConnectOptions("directTransport", options)
+  checkArgument("variables", variables, processVariables)
   const proxies = proxyVariables(variables)
   let transport: Transport | undefined
   return {

@@ -1,0 +1,72 @@
+// Promises about what public functions are given: a wrong setting is refused with its name, and none that the types allow.
+import { mutation } from "./mutation.mjs"
+
+const shape = "src/lib/schema/shape.ts"
+const refuses = (name) => ["test/public-shapes.test.ts", `${name} takes what its types say`]
+const takes = (name) => ["test/public-shapes.test.ts", `${name} refuses no value`]
+
+export const mutations = [
+  mutation(
+    "shapes: a promise that was not awaited passes for settings without rules",
+    [["src/lib/known-keys.ts", "!Array.isArray(value) && !builtIn.test(tagOf(value))", "!Array.isArray(value)"]],
+    refuses(". createRuntime"),
+  ),
+  mutation(
+    "shapes: a missing setting that must be given passes",
+    [[shape, '    else if (isRequired(entry)) throw wrong(`${path}${key}`, "missing", fieldsOf(entry))\n', ""]],
+    refuses("./stores/s3 s3Store"),
+  ),
+  mutation(
+    "shapes: entries of an array are not looked at",
+    [[shape, "checkArgument(`${name}[${index}]`, entry, chosen.list)", "void [index, entry]"]],
+    refuses("./node nodeFiles"),
+  ),
+  mutation(
+    "shapes: a word that means nothing passes",
+    [[shape, 'if (allowed.includes("text") || known.some((each) => each === value)) return', "return"]],
+    refuses("./policy PolicyClient"),
+  ),
+  mutation(
+    "shapes: createAgentTools without a usable policy lets every call run",
+    [["src/hosts/node/agent-tools.ts", '  policy: "object",\n', '  policy: "any",\n']],
+    refuses("./node createAgentTools"),
+  ),
+  mutation(
+    "shapes: the limits of a type of agent are not checked",
+    [
+      [
+        "src/lib/schema/contract-shapes.ts",
+        '  effort: words("minimal", "low", "medium", "high", "max"),\n  limits: shapeOf<Partial<Limits>>(limitsShape),',
+        '  effort: words("minimal", "low", "medium", "high", "max"),\n  limits: "any",',
+      ],
+    ],
+    refuses(". createRuntime"),
+  ),
+  mutation(
+    "shapes: options of the runtime's methods are not checked",
+    [
+      [
+        "src/runtime/input/method-options.ts",
+        "  checkShape<unknown>(method, options, shapes[method])\n",
+        "  void checkShape\n",
+      ],
+    ],
+    refuses("Runtime waitFor"),
+  ),
+  mutation(
+    "shapes: a wrong setting of continue rejects raw",
+    [
+      [
+        "src/runtime/launch-runs.ts",
+        '    checkShape<ContinueInput>("continue", options, continueShape)\n',
+        "    void [checkShape, continueShape]\n",
+      ],
+    ],
+    refuses("Runtime continue"),
+  ),
+  mutation(
+    "shapes: a function that returns a secret is refused where it is allowed",
+    [["src/extensions/api/index.ts", 'env: recordOf(["text", "function"])', 'env: recordOf("text")']],
+    takes("./extensions/api api"),
+  ),
+]
