@@ -380,7 +380,15 @@ describe("auto", () => {
       ...named("broken", () => "broken", ["tools"]),
       probe: async () => ({ found: true, login: "unknown", failure }) as const,
     }
-    const { open } = scene({}, { backend: "auto", backends: [hanging, broken], model: scriptedModel(["native"]) })
+    const throwing = {
+      ...named("throwing", () => "throwing", ["tools"]),
+      probe() {
+        throw new TypeError("undefined is not a function")
+      },
+    }
+    const rejecting = { ...named("rejecting", () => "rejecting", ["tools"]), probe: () => Promise.reject(failure) }
+    const backends = [hanging, broken, throwing, rejecting]
+    const { open } = scene({}, { backend: "auto", backends, model: scriptedModel(["native"]) })
     expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native" })
   })
 
@@ -390,6 +398,37 @@ describe("auto", () => {
     }, ["tools"])
     const { open } = scene({}, { backend: "auto", backends: [loggedOut], model: scriptedModel(["native"]) })
     expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native", backend: "native" })
+  })
+
+  test.each(["config_invalid", "backend_protocol", "backend_crashed"] as const)(
+    "a chosen backend whose session fails as %s before an answer is replaced by native, one that was named is not",
+    async (code) => {
+      const unfit = {
+        ...named("unfit", () => "unfit", ["tools"]),
+        open: () => Promise.reject(new LonghaulError(code, "It does not open here.", { retryable: false })),
+      }
+      const { open } = scene({}, { backend: "auto", backends: [unfit], model: scriptedModel(["native", "native"]) })
+      const runtime = open()
+      expect(await runtime.run({ task: "hello" })).toMatchObject({ status: "done", text: "native", backend: "native" })
+      expect(await runtime.run({ task: "hello", chain: ["unfit", "native"] })).toMatchObject({
+        status: "failed",
+        error: { code },
+      })
+    },
+  )
+
+  test("a chosen backend that fails after its first answer ends the run", async () => {
+    const script = ({ messages }: SimulatedRequest) => {
+      if (messages.length === 1) return { parts: [{ toolCall: { name: "missing", args: {} } }] }
+      throw new LonghaulError("backend_protocol", "It broke.")
+    }
+    const late = named("late", script, ["tools"])
+    const { open } = scene({}, { backend: "auto", backends: [late], model: scriptedModel(["native"]) })
+    expect(await open().run({ task: "hello" })).toMatchObject({
+      status: "failed",
+      backend: "late",
+      error: { code: "backend_protocol" },
+    })
   })
 
   test.each([
