@@ -9,6 +9,7 @@ const trust = (name) => ["src/backends/acp/trust.test.ts", name]
 const ungated = (name) => ["test/ungated-calls.test.ts", name]
 const stops = (name) => ["src/backends/acp/stops.test.ts", name]
 const claudeRun = (name) => ["src/backends/claude/run.test.ts", name]
+const programs = "src/hosts/node/backends/programs.test.ts"
 const failover = (name) => ["test/failover.test.ts", name]
 
 export const mutations = [
@@ -99,6 +100,16 @@ export const mutations = [
     codexStart("Codex is told that the workspace, all folders above it and their real paths are not trusted"),
   ),
   mutation(
+    "backends: Codex runs filters that the configuration of a repository names",
+    [["src/backends/codex/index.ts", "      ...withoutGit,\n", ""]],
+    codexStart("Codex itself finds no repository, and its commands get none of its variables"),
+  ),
+  mutation(
+    "backends: commands of Codex find no repository",
+    [["src/backends/codex/settings.ts", ", ...Object.keys(withoutGit)]", "]"]],
+    codexStart("Codex itself finds no repository, and its commands get none of its variables"),
+  ),
+  mutation(
     "backends: Codex is used although its hook is disabled",
     [["src/backends/codex/connection.ts", " && ours.enabled === true", ""]],
     codexStart("Codex is not used if its hook is trusted, but disabled"),
@@ -184,6 +195,41 @@ export const mutations = [
     "backends: auto takes a failed probe for an installed program",
     [["src/runtime/backends/backends.ts", " && probe.failure === undefined", ""]],
     runs("a backend whose probe hangs or fails is not used"),
+  ),
+  mutation(
+    "backends: a probe that throws ends every run of auto",
+    [["src/runtime/backends/backends.ts", "  } catch {\n    return undefined\n  } finally", "  } finally"]],
+    runs("a backend whose probe hangs or fails is not used"),
+  ),
+  mutation(
+    "backends: auto fails with the backend that it chose, although that began no answer",
+    [["src/runtime/attempts.ts", '(code === "auth" || projection.turns === turns)', 'code === "auth"']],
+    runs("a chosen backend whose session fails as config_invalid before an answer is replaced by native"),
+  ),
+  mutation(
+    "backends: auto leaves a backend in the middle of its work",
+    [["src/runtime/attempts.ts", '(code === "auth" || projection.turns === turns)', "true"]],
+    runs("a chosen backend that fails after its first answer ends the run"),
+  ),
+  mutation(
+    "backends: a probe runs where the files of a workspace can answer it",
+    [["src/backends/claude/launch.ts", 'cwd: "/"', 'cwd: "."']],
+    ["src/hosts/node/backends/named-backends.test.ts", "a probe of claude-cli"],
+  ),
+  mutation(
+    "backends: a vendor starts programs of the workspace, because npx has put them on PATH",
+    [["src/hosts/node/backends/programs.ts", "PATH: pathOutside(variables.PATH, outside)", "PATH: variables.PATH"]],
+    [programs, "the programs that a program starts are not looked up in a folder that tools may write either"],
+  ),
+  mutation(
+    "backends: a program is looked up in a workspace that is named by a link",
+    [["src/hosts/node/shell/find-program.ts", "[folder, realPathOf(folder)])", "[folder])"]],
+    ["src/hosts/node/shell/find-program.test.ts", "no program is found in the workspace"],
+  ),
+  mutation(
+    "backends: an empty PATH looks up programs in the current folder",
+    [["src/hosts/node/shell/find-program.ts", ".join(delimiter) || undefined", ".join(delimiter)"]],
+    ["src/hosts/node/shell/find-program.test.ts", "a PATH of which nothing is left is undefined"],
   ),
   mutation(
     "backends: a requirement does not count in a chain of one",
