@@ -128,6 +128,7 @@ describe("a tool that the backend runs itself", () => {
   test.each([
     ["allowedTools does not name it", { allowedTools: ["Read"] }],
     ["disabledTools names it", { disabledTools: ["Write"] }],
+    ["disabledTools has its backend's name of it", { disabledTools: ["fake_write"] }],
   ])("does not run if %s, of the run or of its runtime, and its backend starts without it", async (_, restricted) => {
     const tools = [counting("Read", "none").tool]
     for (const isOfRun of [true, false]) {
@@ -170,6 +171,17 @@ describe("a tool that the backend runs itself", () => {
     const misspelt = open().run({ task: "Write.", allowedTools: ["Wirte"] })
     await expect(misspelt).resolves.toMatchObject({ status: "failed", error: { code: "config_invalid" } })
   })
+
+  test.each(["Wrte", "write", "*", "mcp:gh/*"])(
+    "fails the run before it starts if disabledTools has %s",
+    async (name) => {
+      const { open, written } = scene()
+      const result = await open().run({ task: "Write.", disabledTools: [name] })
+      expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+      expect(() => open({ disabledTools: [name] })).toThrow(expect.objectContaining({ code: "config_invalid" }))
+      expect(written).toEqual([])
+    },
+  )
 
   test.each([
     ["disabledTools names it", { disabledTools: ["Write"] }],

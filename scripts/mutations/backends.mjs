@@ -136,12 +136,22 @@ export const mutations = [
   ),
   mutation(
     "backends: a vendor's tool runs although the run may not use it",
-    [[own, "if (!mayUse(this.#run.input.extensions.filter, tool.name))", "if (false)"]],
+    [[own, "if (!mayUseOwn(this.#run.input.extensions.filter, tool))", "if (false)"]],
     runs("does not run if disabledTools names it, of the run or of its runtime, and its backend starts without it"),
   ),
   mutation(
+    "backends: a vendor's tool runs although its own name of it is disabled",
+    [["src/runtime/extensions/settings.ts", " && filter.disabled?.includes(nativeName) !== true", ""]],
+    runs("does not run if disabledTools has its backend's name of it"),
+  ),
+  mutation(
+    "backends: a pattern or a misspelt name in disabledTools disables nothing",
+    [["src/runtime/input/disabled-tools.ts", 'if (meant === undefined && !name.includes("*")) continue', "continue"]],
+    runs("fails the run before it starts if disabledTools has"),
+  ),
+  mutation(
     "backends: a vendor is started with tools that the run may not use",
-    [["src/runtime/backends/withheld-tools.ts", 'name !== "*" && !mayUse(filter, name)', "false"]],
+    [["src/runtime/backends/withheld-tools.ts", 'tool.name !== "*" && !mayUseOwn(filter, tool)', "false"]],
     runs("does not run if disabledTools names it, of the run or of its runtime, and its backend starts without it"),
   ),
   mutation(

@@ -9,7 +9,7 @@ import { jsonCopy } from "../../lib/json.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { realArgs } from "../entry.ts"
-import { mayUse } from "../extensions/settings.ts"
+import { mayUseOwn } from "../extensions/settings.ts"
 import type { OpenRun } from "../open-run.ts"
 import { answeredRules, callDigest, decideOwn, hookedCall, refusedNow } from "./decide.ts"
 import { answeredInstead, denied } from "./outcomes.ts"
@@ -50,7 +50,7 @@ export class OwnCalls {
     if (!this.#runner.isAnnounced(call.callId)) return refuse(`${call.name} was not started: its call is not recorded.`)
     const earlier = this.#earlier(call)
     if (earlier) return earlier
-    if (!mayUse(this.#run.input.extensions.filter, tool.name)) return this.#deny(call, "the run may not use this tool")
+    if (!mayUseOwn(this.#run.input.extensions.filter, tool)) return this.#deny(call, "the run may not use this tool")
     const decided = await this.#runner.decided(call, (each, options) =>
       decideOwn(this.#config, this.#run, each, tool, { ...this.#approval(each), ...options }),
     )
