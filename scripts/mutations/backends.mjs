@@ -175,6 +175,16 @@ export const mutations = [
     runs("on any backend, first ends the programs that the dead owner left"),
   ),
   mutation(
+    "backends: an answer of a vendor that was cut counts as a turn",
+    [["src/backends/shared/steps.ts", "if (this.#hasCalls) this.#closeAnswer", "this.#closeAnswer"]],
+    ["src/backends/shared/steps.test.ts", "an answer that is left without a call is none"],
+  ),
+  mutation(
+    "backends: an answer of Codex with calls is no turn if the next request fails",
+    [["src/backends/codex/recording.ts", "    this.steps.suspend()\n", ""]],
+    ["src/backends/codex/stops.test.ts", "an answer whose call has run is a turn, although the next request fails"],
+  ),
+  mutation(
     "backends: a passing failure of a vendor fails the run",
     [["src/runtime/attempts.ts", "if (delayMs === null) return stop", "return stop"]],
     runs("at the first request is repeated, and recorded as a retry"),
