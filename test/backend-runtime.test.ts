@@ -709,17 +709,48 @@ describe("a failure that may pass", () => {
   })
 })
 
-test("a resume, on any backend, first ends the programs that the dead owner left", async () => {
-  const { open } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
-  await open().run({ task: "Write.", runId: "r" })
-  process.env.LONGHAUL_STORE = join(base, "swept")
-  const spill = defaultSpillFolder()
-  const nonce = "0".repeat(32)
-  mkdirSync(join(spill, nonce), { recursive: true })
-  const dead = { ...processOwner(), started: 1 }
-  writeFileSync(join(spill, nonce, "owner.json"), JSON.stringify(dead))
-  const runtime = open({ backend: "native", model: scriptedModel(["Done."]) })
-  await runtime.resume({ runId: "r", decision: "deny", backend: "native" })
-  delete process.env.LONGHAUL_STORE
-  expect(existsSync(join(spill, nonce, "owner.json"))).toBe(false)
+describe("a resume, on any backend, first ends the programs that the dead owner left", () => {
+  const isSwept = async (resume: () => Promise<unknown>) => {
+    process.env.LONGHAUL_STORE = join(base, "swept")
+    const folder = join(defaultSpillFolder(), "0".repeat(32))
+    mkdirSync(folder, { recursive: true })
+    const dead = { ...processOwner(), started: 1 }
+    writeFileSync(join(folder, "owner.json"), JSON.stringify(dead))
+    await resume()
+    delete process.env.LONGHAUL_STORE
+    return !existsSync(join(folder, "owner.json"))
+  }
+  const native = { backend: "native", model: scriptedModel(["Done.", "Done."]) } as const
+
+  test("of a run with a session", async () => {
+    const { open } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
+    await open().run({ task: "Write.", runId: "r" })
+    const resume = () => open(native).resume({ runId: "r", decision: "deny", backend: "native" })
+    expect(await isSwept(resume)).toBe(true)
+  })
+
+  test("of a run whose program had not opened its session", async () => {
+    const { open, backend } = scene()
+    const recorded: string[] = []
+    const opening: Backend = {
+      ...backend,
+      async open() {
+        // As another process would see it at this moment.
+        for await (const { type } of open().events("r")) {
+          recorded.push(type)
+          if (type === "choice") break
+        }
+        throw new LonghaulError("backend_crashed", "It broke.", { retryable: false })
+      },
+    }
+    await open({ backend: opening }).run({ task: "Write.", runId: "r" })
+    expect(recorded).toEqual(["run-start", "choice"])
+    expect(await isSwept(() => open(native).resume({ runId: "r", backend: "native" }))).toBe(true)
+  })
+
+  test("but not of a run that never had one: its shells report what they end", async () => {
+    const { open } = scene({}, native)
+    await open().run({ task: "Write.", runId: "r", limits: { tokens: 1 } })
+    expect(await isSwept(() => open(native).resume({ runId: "r", limits: { tokens: 100_000 } }))).toBe(false)
+  })
 })

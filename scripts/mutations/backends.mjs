@@ -175,6 +175,16 @@ export const mutations = [
     runs("on any backend, first ends the programs that the dead owner left"),
   ),
   mutation(
+    "backends: a resume does not end a program that had not opened its session",
+    [["src/runtime/resume-run.ts", " || chosen?.backend !== config.backends.native.name", ""]],
+    runs("of a run whose program had not opened its session"),
+  ),
+  mutation(
+    "backends: a program is started before it is on record that it may be",
+    [["src/runtime/drive.ts", "    if (!target.backend.capabilities.edge) await run.journal.flush()\n", ""]],
+    runs("of a run whose program had not opened its session"),
+  ),
+  mutation(
     "backends: an answer of a vendor that was cut counts as a turn",
     [["src/backends/shared/steps.ts", "if (this.#hasCalls) this.#closeAnswer", "this.#closeAnswer"]],
     ["src/backends/shared/steps.test.ts", "an answer that is left without a call is none"],

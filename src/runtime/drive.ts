@@ -29,6 +29,8 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
     const prices = await pricesOf(config, run)
     const stopped = refuseLimits(run)
     if (stopped) return stopped
+    // A process that takes over the run has to know that a program may have been started.
+    if (!target.backend.capabilities.edge) await run.journal.flush()
     const left = await openLeft(config, run)
     const prepared = prepare(run)
     const session = left ?? (await openNew(config, run, prepared))
