@@ -464,4 +464,9 @@ export const mutations = [
     [[own, "output: bound(outcome) }", "output: outcome.output }"]],
     ["src/runtime/calls/own-calls.test.ts", "the journal keeps 100,000 characters and 256 KB"],
   ),
+  mutation(
+    "backends: the journal keeps images of a vendor's result that no provider takes",
+    [[own, "toParts(output)", "output"]],
+    ["src/runtime/calls/own-calls.test.ts", "images of a vendor's result that providers reject"],
+  ),
 ]
