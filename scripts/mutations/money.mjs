@@ -313,6 +313,11 @@ export const mutations = [
     ["src/runtime/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
   ),
   mutation(
+    "money: the arguments of a call that was cut are free",
+    [["src/providers/answer-parts.ts", "else this.#sink.unfinished?.(delta.length)", ""]],
+    ["src/runtime/cut-streams.test.ts", "anthropic: the arguments of a call that was cut count as output"],
+  ),
+  mutation(
     "money: a further attempt needs no room in the budget",
     [
       [

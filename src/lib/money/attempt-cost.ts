@@ -17,8 +17,12 @@ export class AttemptCost implements AnswerSink {
   }
 
   delta(_kind: "text" | "reasoning", _index: number, delta: string): void {
+    this.unfinished(delta.length)
+  }
+
+  unfinished(characters: number): void {
     this.#hasContent = true
-    this.#characters += delta.length
+    this.#characters += characters
   }
 
   call(): void {
