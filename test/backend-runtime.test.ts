@@ -701,6 +701,12 @@ describe("a failure that may pass", () => {
     expect(count()).toBe(3)
   })
 
+  test("has three attempts at each turn, however many the turns before took", async () => {
+    const { open, count } = failing(1, 2, 4, 5)
+    expect(await open().run({ task: "Write." })).toMatchObject({ status: "done", text: "Done." })
+    expect(count()).toBe(6)
+  })
+
   test("is not repeated by a backend that repeats its requests itself", async () => {
     const { open, backend, count } = failing(1)
     const repeating = { ...backend, capabilities: { ...backend.capabilities, retries: true } } as const

@@ -200,6 +200,11 @@ export const mutations = [
     runs("at the first request is repeated, and recorded as a retry"),
   ),
   mutation(
+    "backends: three passing failures of a vendor fail a run, however many turns are between them",
+    [["src/runtime/attempts.ts", "if (projection.turns > turns) retry = createRetry(sessionRetry)", ""]],
+    runs("has three attempts at each turn, however many the turns before took"),
+  ),
+  mutation(
     "backends: a vendor's call that was begun before a retry is not flagged",
     [
       [

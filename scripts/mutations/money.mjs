@@ -318,6 +318,11 @@ export const mutations = [
     ["src/runtime/cut-streams.test.ts", "anthropic: the arguments of a call that was cut count as output"],
   ),
   mutation(
+    "money: a stream of Pi that is cut costs nothing",
+    [["src/backends/pi/session.ts", "      this.#meter(message)\n", ""]],
+    ["src/backends/pi/session.test.ts", "records what a failed request cost: a cut text"],
+  ),
+  mutation(
     "money: a further attempt needs no room in the budget",
     [
       [

@@ -45,16 +45,21 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Sto
  */
 async function driveAgain(config: ResolvedConfig, run: OpenRun, entry: number, isLast: boolean): Promise<Stop> {
   const { journal, projection, controls, target, input } = run
-  const retry = createRetry(sessionRetry)
+  let retry = createRetry(sessionRetry)
   for (;;) {
+    const { turns } = projection
     const stop = await drive(config, run, entry)
     if (stop.reason !== "failed" || !isLast || target.backend.capabilities.retries) return stop
     const { failure } = stop
-    const delayMs = passing.includes(failure.code) && !controls.stopping ? retry.delayAfter(failure) : null
-    if (delayMs === null) return stop
+    if (!passing.includes(failure.code) || controls.stopping) return stop
+    let delayMs: number | null
     try {
       // What the session has told last belongs to the fold.
       await journal.flush()
+      // The attempts are those at one turn.
+      if (projection.turns > turns) retry = createRetry(sessionRetry)
+      delayMs = retry.delayAfter(failure)
+      if (delayMs === null) return stop
       const left = sessionLeft(projection, target, input.cwd)
       await settleOpenCalls(run)
       journal.append({ type: "retry", turn: projection.turns + 1, attempt: retry.attempt, delayMs, failure })
