@@ -94,7 +94,10 @@ describe("a limit of tokens or dollars", () => {
     },
   )
 
-  test("that is used up opens no further session", async () => {
+  test.each([
+    ["tokens", { tokens: 10 }, "budget_exceeded"],
+    ["turns", { turns: 1 }, "max_turns"],
+  ])("that is used up opens no further session: %s", async (_, limits, code) => {
     const { open, backend } = scene()
     let opened = 0
     const counted: Backend = {
@@ -105,9 +108,11 @@ describe("a limit of tokens or dollars", () => {
       },
     }
     const runtime = open({ backend: counted })
-    await runtime.run({ task: "Go.", runId: "r", limits: { tokens: 10 } })
-    expect(await runtime.resume({ runId: "r" })).toMatchObject({ error: { code: "budget_exceeded" } })
+    await runtime.run({ task: "Go.", runId: "r", limits })
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ error: { code } })
     expect(opened).toBe(1)
+    const raised = { tokens: 10_000, turns: 10 }
+    expect(await runtime.resume({ runId: "r", limits: raised })).toMatchObject({ status: "done" })
   })
 })
 

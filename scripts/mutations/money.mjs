@@ -292,6 +292,11 @@ export const mutations = [
     ["test/backend-runtime.test.ts", "is refused by a backend that reports its usage too late"],
   ),
   mutation(
+    "money: a run without a turn left opens another session of a vendor",
+    [["src/runtime/drive.ts", "  if (outOfTurns) return stoppedBy(run, outOfTurns)\n", ""]],
+    ["test/backend-runtime.test.ts", "that is used up opens no further session: turns"],
+  ),
+  mutation(
     "money: a used-up run opens another session of a vendor",
     [["src/runtime/drive.ts", "  if (ledger.exhausted) return usedUp(run)\n", ""]],
     ["test/backend-runtime.test.ts", "that is used up opens no further session"],
