@@ -94,7 +94,10 @@ describe("a limit of tokens or dollars", () => {
     },
   )
 
-  test("that is used up opens no further session", async () => {
+  test.each([
+    ["tokens", { tokens: 10 }, "budget_exceeded"],
+    ["turns", { turns: 1 }, "max_turns"],
+  ])("that is used up opens no further session: %s", async (_, limits, code) => {
     const { open, backend } = scene()
     let opened = 0
     const counted: Backend = {
@@ -105,9 +108,11 @@ describe("a limit of tokens or dollars", () => {
       },
     }
     const runtime = open({ backend: counted })
-    await runtime.run({ task: "Go.", runId: "r", limits: { tokens: 10 } })
-    expect(await runtime.resume({ runId: "r" })).toMatchObject({ error: { code: "budget_exceeded" } })
+    await runtime.run({ task: "Go.", runId: "r", limits })
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ error: { code } })
     expect(opened).toBe(1)
+    const raised = { tokens: 10_000, turns: 10 }
+    expect(await runtime.resume({ runId: "r", limits: raised })).toMatchObject({ status: "done" })
   })
 })
 
@@ -128,6 +133,7 @@ describe("a tool that the backend runs itself", () => {
   test.each([
     ["allowedTools does not name it", { allowedTools: ["Read"] }],
     ["disabledTools names it", { disabledTools: ["Write"] }],
+    ["disabledTools has its backend's name of it", { disabledTools: ["fake_write"] }],
   ])("does not run if %s, of the run or of its runtime, and its backend starts without it", async (_, restricted) => {
     const tools = [counting("Read", "none").tool]
     for (const isOfRun of [true, false]) {
@@ -170,6 +176,17 @@ describe("a tool that the backend runs itself", () => {
     const misspelt = open().run({ task: "Write.", allowedTools: ["Wirte"] })
     await expect(misspelt).resolves.toMatchObject({ status: "failed", error: { code: "config_invalid" } })
   })
+
+  test.each(["Wrte", "write", "*", "mcp:gh/*"])(
+    "fails the run before it starts if disabledTools has %s",
+    async (name) => {
+      const { open, written } = scene()
+      const result = await open().run({ task: "Write.", disabledTools: [name] })
+      expect(result).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+      expect(() => open({ disabledTools: [name] })).toThrow(expect.objectContaining({ code: "config_invalid" }))
+      expect(written).toEqual([])
+    },
+  )
 
   test.each([
     ["disabledTools names it", { disabledTools: ["Write"] }],
@@ -380,7 +397,15 @@ describe("auto", () => {
       ...named("broken", () => "broken", ["tools"]),
       probe: async () => ({ found: true, login: "unknown", failure }) as const,
     }
-    const { open } = scene({}, { backend: "auto", backends: [hanging, broken], model: scriptedModel(["native"]) })
+    const throwing = {
+      ...named("throwing", () => "throwing", ["tools"]),
+      probe() {
+        throw new TypeError("undefined is not a function")
+      },
+    }
+    const rejecting = { ...named("rejecting", () => "rejecting", ["tools"]), probe: () => Promise.reject(failure) }
+    const backends = [hanging, broken, throwing, rejecting]
+    const { open } = scene({}, { backend: "auto", backends, model: scriptedModel(["native"]) })
     expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native" })
   })
 
@@ -390,6 +415,37 @@ describe("auto", () => {
     }, ["tools"])
     const { open } = scene({}, { backend: "auto", backends: [loggedOut], model: scriptedModel(["native"]) })
     expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native", backend: "native" })
+  })
+
+  test.each(["config_invalid", "backend_protocol", "backend_crashed"] as const)(
+    "a chosen backend whose session fails as %s before an answer is replaced by native, one that was named is not",
+    async (code) => {
+      const unfit = {
+        ...named("unfit", () => "unfit", ["tools"]),
+        open: () => Promise.reject(new LonghaulError(code, "It does not open here.", { retryable: false })),
+      }
+      const { open } = scene({}, { backend: "auto", backends: [unfit], model: scriptedModel(["native", "native"]) })
+      const runtime = open()
+      expect(await runtime.run({ task: "hello" })).toMatchObject({ status: "done", text: "native", backend: "native" })
+      expect(await runtime.run({ task: "hello", chain: ["unfit", "native"] })).toMatchObject({
+        status: "failed",
+        error: { code },
+      })
+    },
+  )
+
+  test("a chosen backend that fails after its first answer ends the run", async () => {
+    const script = ({ messages }: SimulatedRequest) => {
+      if (messages.length === 1) return { parts: [{ toolCall: { name: "missing", args: {} } }] }
+      throw new LonghaulError("backend_protocol", "It broke.")
+    }
+    const late = named("late", script, ["tools"])
+    const { open } = scene({}, { backend: "auto", backends: [late], model: scriptedModel(["native"]) })
+    expect(await open().run({ task: "hello" })).toMatchObject({
+      status: "failed",
+      backend: "late",
+      error: { code: "backend_protocol" },
+    })
   })
 
   test.each([
@@ -650,6 +706,12 @@ describe("a failure that may pass", () => {
     expect(count()).toBe(3)
   })
 
+  test("has three attempts at each turn, however many the turns before took", async () => {
+    const { open, count } = failing(1, 2, 4, 5)
+    expect(await open().run({ task: "Write." })).toMatchObject({ status: "done", text: "Done." })
+    expect(count()).toBe(6)
+  })
+
   test("is not repeated by a backend that repeats its requests itself", async () => {
     const { open, backend, count } = failing(1)
     const repeating = { ...backend, capabilities: { ...backend.capabilities, retries: true } } as const
@@ -658,17 +720,48 @@ describe("a failure that may pass", () => {
   })
 })
 
-test("a resume, on any backend, first ends the programs that the dead owner left", async () => {
-  const { open } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
-  await open().run({ task: "Write.", runId: "r" })
-  process.env.LONGHAUL_STORE = join(base, "swept")
-  const spill = defaultSpillFolder()
-  const nonce = "0".repeat(32)
-  mkdirSync(join(spill, nonce), { recursive: true })
-  const dead = { ...processOwner(), started: 1 }
-  writeFileSync(join(spill, nonce, "owner.json"), JSON.stringify(dead))
-  const runtime = open({ backend: "native", model: scriptedModel(["Done."]) })
-  await runtime.resume({ runId: "r", decision: "deny", backend: "native" })
-  delete process.env.LONGHAUL_STORE
-  expect(existsSync(join(spill, nonce, "owner.json"))).toBe(false)
+describe("a resume, on any backend, first ends the programs that the dead owner left", () => {
+  const isSwept = async (resume: () => Promise<unknown>) => {
+    process.env.LONGHAUL_STORE = join(base, "swept")
+    const folder = join(defaultSpillFolder(), "0".repeat(32))
+    mkdirSync(folder, { recursive: true })
+    const dead = { ...processOwner(), started: 1 }
+    writeFileSync(join(folder, "owner.json"), JSON.stringify(dead))
+    await resume()
+    delete process.env.LONGHAUL_STORE
+    return !existsSync(join(folder, "owner.json"))
+  }
+  const native = { backend: "native", model: scriptedModel(["Done.", "Done."]) } as const
+
+  test("of a run with a session", async () => {
+    const { open } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
+    await open().run({ task: "Write.", runId: "r" })
+    const resume = () => open(native).resume({ runId: "r", decision: "deny", backend: "native" })
+    expect(await isSwept(resume)).toBe(true)
+  })
+
+  test("of a run whose program had not opened its session", async () => {
+    const { open, backend } = scene()
+    const recorded: string[] = []
+    const opening: Backend = {
+      ...backend,
+      async open() {
+        // As another process would see it at this moment.
+        for await (const { type } of open().events("r")) {
+          recorded.push(type)
+          if (type === "choice") break
+        }
+        throw new LonghaulError("backend_crashed", "It broke.", { retryable: false })
+      },
+    }
+    await open({ backend: opening }).run({ task: "Write.", runId: "r" })
+    expect(recorded).toEqual(["run-start", "choice"])
+    expect(await isSwept(() => open(native).resume({ runId: "r", backend: "native" }))).toBe(true)
+  })
+
+  test("but not of a run that never had one: its shells report what they end", async () => {
+    const { open } = scene({}, native)
+    await open().run({ task: "Write.", runId: "r", limits: { tokens: 1 } })
+    expect(await isSwept(() => open(native).resume({ runId: "r", limits: { tokens: 100_000 } }))).toBe(false)
+  })
 })

@@ -9,6 +9,7 @@ const trust = (name) => ["src/backends/acp/trust.test.ts", name]
 const ungated = (name) => ["test/ungated-calls.test.ts", name]
 const stops = (name) => ["src/backends/acp/stops.test.ts", name]
 const claudeRun = (name) => ["src/backends/claude/run.test.ts", name]
+const programs = "src/hosts/node/backends/programs.test.ts"
 const failover = (name) => ["test/failover.test.ts", name]
 
 export const mutations = [
@@ -99,6 +100,16 @@ export const mutations = [
     codexStart("Codex is told that the workspace, all folders above it and their real paths are not trusted"),
   ),
   mutation(
+    "backends: Codex runs filters that the configuration of a repository names",
+    [["src/backends/codex/index.ts", "      ...withoutGit,\n", ""]],
+    codexStart("Codex itself finds no repository, and its commands get none of its variables"),
+  ),
+  mutation(
+    "backends: commands of Codex find no repository",
+    [["src/backends/codex/settings.ts", ", ...Object.keys(withoutGit)]", "]"]],
+    codexStart("Codex itself finds no repository, and its commands get none of its variables"),
+  ),
+  mutation(
     "backends: Codex is used although its hook is disabled",
     [["src/backends/codex/connection.ts", " && ours.enabled === true", ""]],
     codexStart("Codex is not used if its hook is trusted, but disabled"),
@@ -125,12 +136,22 @@ export const mutations = [
   ),
   mutation(
     "backends: a vendor's tool runs although the run may not use it",
-    [[own, "if (!mayUse(this.#run.input.extensions.filter, tool.name))", "if (false)"]],
+    [[own, "if (!mayUseOwn(this.#run.input.extensions.filter, tool))", "if (false)"]],
     runs("does not run if disabledTools names it, of the run or of its runtime, and its backend starts without it"),
   ),
   mutation(
+    "backends: a vendor's tool runs although its own name of it is disabled",
+    [["src/runtime/extensions/settings.ts", " && filter.disabled?.includes(nativeName) !== true", ""]],
+    runs("does not run if disabledTools has its backend's name of it"),
+  ),
+  mutation(
+    "backends: a pattern or a misspelt name in disabledTools disables nothing",
+    [["src/runtime/input/disabled-tools.ts", 'if (meant === undefined && !name.includes("*")) continue', "continue"]],
+    runs("fails the run before it starts if disabledTools has"),
+  ),
+  mutation(
     "backends: a vendor is started with tools that the run may not use",
-    [["src/runtime/backends/withheld-tools.ts", 'name !== "*" && !mayUse(filter, name)', "false"]],
+    [["src/runtime/backends/withheld-tools.ts", 'tool.name !== "*" && !mayUseOwn(filter, tool)', "false"]],
     runs("does not run if disabledTools names it, of the run or of its runtime, and its backend starts without it"),
   ),
   mutation(
@@ -154,9 +175,34 @@ export const mutations = [
     runs("on any backend, first ends the programs that the dead owner left"),
   ),
   mutation(
+    "backends: a resume does not end a program that had not opened its session",
+    [["src/runtime/resume-run.ts", " || chosen?.backend !== config.backends.native.name", ""]],
+    runs("of a run whose program had not opened its session"),
+  ),
+  mutation(
+    "backends: a program is started before it is on record that it may be",
+    [["src/runtime/drive.ts", "    if (!target.backend.capabilities.edge) await run.journal.flush()\n", ""]],
+    runs("of a run whose program had not opened its session"),
+  ),
+  mutation(
+    "backends: an answer of a vendor that was cut counts as a turn",
+    [["src/backends/shared/steps.ts", "if (this.#hasCalls) this.#closeAnswer", "this.#closeAnswer"]],
+    ["src/backends/shared/steps.test.ts", "an answer that is left without a call is none"],
+  ),
+  mutation(
+    "backends: an answer of Codex with calls is no turn if the next request fails",
+    [["src/backends/codex/recording.ts", "    this.steps.suspend()\n", ""]],
+    ["src/backends/codex/stops.test.ts", "an answer whose call has run is a turn, although the next request fails"],
+  ),
+  mutation(
     "backends: a passing failure of a vendor fails the run",
     [["src/runtime/attempts.ts", "if (delayMs === null) return stop", "return stop"]],
     runs("at the first request is repeated, and recorded as a retry"),
+  ),
+  mutation(
+    "backends: three passing failures of a vendor fail a run, however many turns are between them",
+    [["src/runtime/attempts.ts", "if (projection.turns > turns) retry = createRetry(sessionRetry)", ""]],
+    runs("has three attempts at each turn, however many the turns before took"),
   ),
   mutation(
     "backends: a vendor's call that was begun before a retry is not flagged",
@@ -184,6 +230,41 @@ export const mutations = [
     "backends: auto takes a failed probe for an installed program",
     [["src/runtime/backends/backends.ts", " && probe.failure === undefined", ""]],
     runs("a backend whose probe hangs or fails is not used"),
+  ),
+  mutation(
+    "backends: a probe that throws ends every run of auto",
+    [["src/runtime/backends/backends.ts", "  } catch {\n    return undefined\n  } finally", "  } finally"]],
+    runs("a backend whose probe hangs or fails is not used"),
+  ),
+  mutation(
+    "backends: auto fails with the backend that it chose, although that began no answer",
+    [["src/runtime/attempts.ts", '(code === "auth" || projection.turns === turns)', 'code === "auth"']],
+    runs("a chosen backend whose session fails as config_invalid before an answer is replaced by native"),
+  ),
+  mutation(
+    "backends: auto leaves a backend in the middle of its work",
+    [["src/runtime/attempts.ts", '(code === "auth" || projection.turns === turns)', "true"]],
+    runs("a chosen backend that fails after its first answer ends the run"),
+  ),
+  mutation(
+    "backends: a probe runs where the files of a workspace can answer it",
+    [["src/backends/claude/launch.ts", 'cwd: "/"', 'cwd: "."']],
+    ["src/hosts/node/backends/named-backends.test.ts", "a probe of claude-cli"],
+  ),
+  mutation(
+    "backends: a vendor starts programs of the workspace, because npx has put them on PATH",
+    [["src/hosts/node/backends/programs.ts", "PATH: pathOutside(variables.PATH, outside)", "PATH: variables.PATH"]],
+    [programs, "the programs that a program starts are not looked up in a folder that tools may write either"],
+  ),
+  mutation(
+    "backends: a program is looked up in a workspace that is named by a link",
+    [["src/hosts/node/shell/find-program.ts", "[folder, realPathOf(folder)])", "[folder])"]],
+    ["src/hosts/node/shell/find-program.test.ts", "no program is found in the workspace"],
+  ),
+  mutation(
+    "backends: an empty PATH looks up programs in the current folder",
+    [["src/hosts/node/shell/find-program.ts", ".join(delimiter) || undefined", ".join(delimiter)"]],
+    ["src/hosts/node/shell/find-program.test.ts", "a PATH of which nothing is left is undefined"],
   ),
   mutation(
     "backends: a requirement does not count in a chain of one",
@@ -387,5 +468,10 @@ export const mutations = [
     "backends: the journal keeps a vendor's result whole",
     [[own, "output: bound(outcome) }", "output: outcome.output }"]],
     ["src/runtime/calls/own-calls.test.ts", "the journal keeps 100,000 characters and 256 KB"],
+  ),
+  mutation(
+    "backends: the journal keeps images of a vendor's result that no provider takes",
+    [[own, "toParts(output)", "output"]],
+    ["src/runtime/calls/own-calls.test.ts", "images of a vendor's result that providers reject"],
   ),
 ]

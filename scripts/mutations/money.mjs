@@ -292,6 +292,11 @@ export const mutations = [
     ["test/backend-runtime.test.ts", "is refused by a backend that reports its usage too late"],
   ),
   mutation(
+    "money: a run without a turn left opens another session of a vendor",
+    [["src/runtime/drive.ts", "  if (outOfTurns) return stoppedBy(run, outOfTurns)\n", ""]],
+    ["test/backend-runtime.test.ts", "that is used up opens no further session: turns"],
+  ),
+  mutation(
     "money: a used-up run opens another session of a vendor",
     [["src/runtime/drive.ts", "  if (ledger.exhausted) return usedUp(run)\n", ""]],
     ["test/backend-runtime.test.ts", "that is used up opens no further session"],
@@ -311,6 +316,16 @@ export const mutations = [
     "money: a stream that is cut costs nothing",
     [["src/backends/native/ask.ts", "      attempt.meter(failure)\n", ""]],
     ["src/runtime/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
+  ),
+  mutation(
+    "money: the arguments of a call that was cut are free",
+    [["src/providers/answer-parts.ts", "else this.#sink.unfinished?.(delta.length)", ""]],
+    ["src/runtime/cut-streams.test.ts", "anthropic: the arguments of a call that was cut count as output"],
+  ),
+  mutation(
+    "money: a stream of Pi that is cut costs nothing",
+    [["src/backends/pi/session.ts", "      this.#meter(message)\n", ""]],
+    ["src/backends/pi/session.test.ts", "records what a failed request cost: a cut text"],
   ),
   mutation(
     "money: a further attempt needs no room in the budget",

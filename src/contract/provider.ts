@@ -65,6 +65,8 @@ export interface AnswerSink {
   partStart?(kind: "text" | "reasoning", index: number): void
   /** The new content of a part; content that arrives together may be delivered together. */
   delta?(kind: "text" | "reasoning", index: number, delta: string): void
+  /** Output that is of no use before its part is complete, such as a piece of a call's arguments: it is paid for. */
+  unfinished?(characters: number): void
   /** A call with complete, parsed arguments. The answer as a whole may still fail. */
   call?(call: AnswerCall, index: number): void
 }

@@ -72,9 +72,9 @@ export class AnswerParts {
     this.#pending = ""
     const part = this.#openAt(this.#pendingIndex)
     this.progress++
-    if (part.kind === "other") return
-    part.text += delta
-    if (part.kind !== "call") this.#sink.delta?.(part.kind, this.#pendingIndex, delta)
+    if (part.kind !== "other") part.text += delta
+    if (part.kind === "text" || part.kind === "reasoning") this.#sink.delta?.(part.kind, this.#pendingIndex, delta)
+    else this.#sink.unfinished?.(delta.length)
   }
 
   close(index: number): void {

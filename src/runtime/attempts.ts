@@ -21,18 +21,21 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Sto
     run.target = target
     const missing = missingIn(run, target)
     const isLast = chain[index + 1] === undefined
+    const { turns } = run.projection
     const stop = missing.length > 0 ? skipped(target, missing) : await driveAgain(config, run, index, isLast)
     if (stop.reason !== "failed" || chain.length === 1) return stop
     const { failure } = stop
-    const isMoving = failsOver(failure) || (target.isChosen === true && failure.code === "auth")
-    const next = isMoving ? chain[index + 1] : undefined
     try {
+      // What the session has told last belongs to the fold.
+      await run.journal.flush()
+      const isMoving = failsOver(failure) || isUnfit(run, failure, turns)
+      const next = isMoving ? chain[index + 1] : undefined
       await recordFailover(run, failure, next)
+      if (next === undefined) return failsOver(failure) ? exhausted(run, failure) : stop
     } catch (error) {
       run.controls.lose(error)
       return { reason: "interrupted" }
     }
-    if (next === undefined) return failsOver(failure) ? exhausted(run, failure) : stop
   }
 }
 
@@ -42,16 +45,21 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Sto
  */
 async function driveAgain(config: ResolvedConfig, run: OpenRun, entry: number, isLast: boolean): Promise<Stop> {
   const { journal, projection, controls, target, input } = run
-  const retry = createRetry(sessionRetry)
+  let retry = createRetry(sessionRetry)
   for (;;) {
+    const { turns } = projection
     const stop = await drive(config, run, entry)
     if (stop.reason !== "failed" || !isLast || target.backend.capabilities.retries) return stop
     const { failure } = stop
-    const delayMs = passing.includes(failure.code) && !controls.stopping ? retry.delayAfter(failure) : null
-    if (delayMs === null) return stop
+    if (!passing.includes(failure.code) || controls.stopping) return stop
+    let delayMs: number | null
     try {
       // What the session has told last belongs to the fold.
       await journal.flush()
+      // The attempts are those at one turn.
+      if (projection.turns > turns) retry = createRetry(sessionRetry)
+      delayMs = retry.delayAfter(failure)
+      if (delayMs === null) return stop
       const left = sessionLeft(projection, target, input.cwd)
       await settleOpenCalls(run)
       journal.append({ type: "retry", turn: projection.turns + 1, attempt: retry.attempt, delayMs, failure })
@@ -82,6 +90,11 @@ async function recordFailover(run: OpenRun, failure: Failure, next: RunTarget | 
 /** Retryable failures, and those that only concern this entry. */
 function failsOver({ code, retryable }: Failure): boolean {
   return retryable || code === "capability_mismatch" || code === "backend_missing"
+}
+
+/** The runtime chose a backend that has no login, or that has not begun an answer: nobody asked for this one. `turns`: those before. */
+function isUnfit({ target, projection }: OpenRun, { code }: Failure, turns: number): boolean {
+  return target.isChosen === true && (code === "auth" || projection.turns === turns)
 }
 
 function missingIn({ input }: OpenRun, { backend, requires }: RunTarget): readonly Feature[] {

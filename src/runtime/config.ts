@@ -70,6 +70,7 @@ import type { TargetSource } from "./backends/targets.ts"
 import { drawsOnMore, type ServerExtension, sharedExtensions, toolFilter } from "./extensions/settings.ts"
 import { resolveDeadlines } from "./input/backend-settings.ts"
 import { type CheckedCompaction, checkedCompaction } from "./input/compaction.ts"
+import { checkDisabled } from "./input/disabled-tools.ts"
 import { resolveLimits } from "./input/limits.ts"
 import { fetchData } from "./offload/fetch-data.ts"
 import { mayFetch, offloads, withFetchData } from "./offload/settings.ts"
@@ -267,6 +268,10 @@ function selectedTools(config: RuntimeConfig, isOn: boolean) {
   const { tools = [], agents: given, allowedTools, disabledTools = [] } = config
   const agents = given && checkedAgents(given)
   const all = [...tools, ...(agents ? agentTools(agents) : [])]
+  checkDisabled(
+    disabledTools,
+    all.map(({ name }) => name),
+  )
   const filter = { disabled: disabledTools, ...(allowedTools && { allowed: allowedTools }) }
   const selected = selectTools(withFetchData(all, isOn, allowedTools), filter, drawsOnMore(config))
   const own = selected.filter((tool) => tool !== fetchData)

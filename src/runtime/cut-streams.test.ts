@@ -4,7 +4,7 @@ import { native } from "../backends/native/index.ts"
 import type { RunEvent } from "../contract/event.ts"
 import { createRuntime } from "../index.ts"
 import { memoryStore } from "../stores/memory.ts"
-import { createSimulator, type FaultOrder } from "../testing/index.ts"
+import { createSimulator, type FaultOrder, type SimulatedAnswer } from "../testing/index.ts"
 import { defineTool } from "../tools/kernel/define-tool.ts"
 import { Ledger } from "./ledger.ts"
 
@@ -15,8 +15,12 @@ const look = defineTool({ name: "look", description: "looks", input: { type: "ob
 const answer = { parts: [{ text: "x".repeat(200) }, { toolCall: { name: "look", args: {} } }], usage }
 
 /** A run whose requests fail as `faults` says, and what the server was paid. */
-async function spend({ model }: (typeof providersUnderTest)[number], faults: (index: number) => FaultOrder | null) {
-  const simulator = createSimulator({ script: () => answer, faults: ({ index }) => faults(index) })
+async function spend(
+  { model }: (typeof providersUnderTest)[number],
+  faults: (index: number) => FaultOrder | null,
+  answered: SimulatedAnswer = answer,
+) {
+  const simulator = createSimulator({ script: () => answered, faults: ({ index }) => faults(index) })
   const events: RunEvent[] = []
   const runtime = createRuntime({
     store: memoryStore(),
@@ -62,6 +66,17 @@ for (const server of providersUnderTest) {
     expect(result.usage.inputTokens).toBe(50_000)
   })
 }
+
+test("anthropic: the arguments of a call that was cut count as output", async () => {
+  const [server = expect.fail("there is no server")] = providersUnderTest.filter(({ name }) => name === "anthropic")
+  const toolCall = { name: "look", args: { note: "x".repeat(40_000) } }
+  const long = { parts: [{ toolCall }], usage: { inputTokens: 100, outputTokens: 10_000 } }
+  const { events } = await spend(server, () => ({ kind: "cut", atByte: 30_000 }), long)
+  const metered = events.flatMap((event) => (event.type === "metering" ? [event] : []))
+  expect(metered).toHaveLength(6)
+  // One token for four characters of what arrived, beside the events around them.
+  for (const { usage } of metered) expect(usage).toEqual({ ...usage, inputTokens: 100, outputTokens: 624 })
+})
 
 test("a call that exceeds its bound makes later calls reserve as much more, in the ledgers above it too", async () => {
   const above = new Ledger({ tokens: 100_000 })

@@ -29,6 +29,8 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
     const prices = await pricesOf(config, run)
     const stopped = refuseLimits(run)
     if (stopped) return stopped
+    // A process that takes over the run has to know that a program may have been started.
+    if (!target.backend.capabilities.edge) await run.journal.flush()
     const left = await openLeft(config, run)
     const prepared = prepare(run)
     const session = left ?? (await openNew(config, run, prepared))
@@ -42,12 +44,15 @@ export async function drive(config: ResolvedConfig, run: OpenRun, entry: number)
   }
 }
 
-/** A run that has spent everything opens no session, and a limit that no one could notice in time is refused. */
+/** A run that has spent everything, or has no turn left, opens no session, and a limit that no one could notice in time is refused. */
 function refuseLimits(run: OpenRun): Stop | undefined {
-  const { ledger, target } = run
+  const { ledger, target, projection } = run
   const { edge, metering } = target.backend.capabilities
   // The built-in loop reserves each request, and says what it could still do.
-  if (edge || !ledger.limited) return undefined
+  if (edge) return undefined
+  const outOfTurns = ledger.turnLimit(projection.turns + 1)
+  if (outOfTurns) return stoppedBy(run, outOfTurns)
+  if (!ledger.limited) return undefined
   if (ledger.exhausted) return usedUp(run)
   if (metering === "call" || metering === "turn") return undefined
   throw new LonghaulError(
@@ -60,8 +65,11 @@ function refuseLimits(run: OpenRun): Stop | undefined {
 }
 
 function usedUp(run: OpenRun): Stop {
-  const { exhausted } = run.ledger
-  if (exhausted) run.limit = exhausted
+  return stoppedBy(run, run.ledger.exhausted)
+}
+
+function stoppedBy(run: OpenRun, limit: LonghaulError | undefined): Stop {
+  if (limit) run.limit = limit
   return { reason: "limit" }
 }
 

@@ -45,13 +45,20 @@ export class Ledger {
 
   /** Counts a turn that is about to start. Returns the error of a limit that is reached. */
   startTurn(turn: number): LonghaulError | undefined {
+    const reached = this.turnLimit(turn)
+    if (reached) return reached
+    this.#turns = turn
+    for (let each = this.#above; each; each = each.#above) each.#turnsBelow++
+    return undefined
+  }
+
+  /** The error of a limit that leaves no room for this turn. */
+  turnLimit(turn: number): LonghaulError | undefined {
     this.#turns = turn - 1
     for (let each: Ledger | undefined = this; each; each = each.#above) {
       const { turns = Number.POSITIVE_INFINITY } = each.#limits
       if (each.#turns + each.#turnsBelow >= turns) return outOfTurns(turns)
     }
-    this.#turns = turn
-    for (let each = this.#above; each; each = each.#above) each.#turnsBelow++
     return undefined
   }
 

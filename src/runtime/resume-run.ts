@@ -61,7 +61,8 @@ export async function resumption(
   const owner = await look(found)
   if (owner === "alive" && !given.takeover) throw stillActive(key)
   // A vendor's program that its owner left may still be working on the run, whatever backend continues it.
-  if (found.projection.route.enforcement !== undefined) await config.backendEnv.sweep?.()
+  const { enforcement, chosen } = found.projection.route
+  if (enforcement !== undefined || chosen?.backend !== config.backends.native.name) await config.backendEnv.sweep?.()
   return planned(config, key, given, from, found, owner)
 }
 

@@ -43,10 +43,15 @@ const claudeSettings = (traps: Traps) => {
   }
 }
 
-/** Git runs this command when any program asks for the status of the repository. */
+/** Git runs these commands when any program asks for the status of the repository, or for a difference. */
 const gitConfig: PlantedFile = {
   file: ".git/config",
-  text: ({ command }) => `[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "${command}; false"\n`,
+  text: ({ command }) =>
+    [
+      `[core]\nrepositoryformatversion = 0\nfsmonitor = "${command}; false"\npager = "${command}; cat"`,
+      `[filter "planted"]\nclean = "${command}; cat"\nsmudge = "${command}; cat"\nprocess = "${command}"`,
+      `[diff]\nexternal = "${command}"\n[diff "planted"]\ntextconv = "${command}; cat"\ncommand = "${command}"\n`,
+    ].join("\n"),
 }
 const mcpJson = json(".mcp.json", (traps) => ({ mcpServers: { planted: shell(traps) } }))
 const instructions = (file: string): PlantedFile => ({ file, text: (traps) => markdown("planted", traps) })
@@ -234,6 +239,13 @@ const opencode: readonly PlantedFile[] = [
   { file: "planted.js", text: opencodePlugin },
   gitConfig,
 ]
+
+/** Programs that vendors start by their names. npx and npm put the folder on PATH. */
+export const PROGRAM_FOLDER = "node_modules/.bin"
+export const plantedPrograms: readonly PlantedFile[] = [
+  ...["git", "gh", "rg", "ps", "pgrep", "sh", "bash", "zsh", "node", "uname", "id", "getconf", "lsb_release"],
+  ...["bwrap", "slirp4netns", "az"],
+].map((name) => ({ file: `${PROGRAM_FOLDER}/${name}`, text: ({ command }) => `#!/bin/sh\n${command}\nexit 1\n` }))
 
 /** The files that each program was seen to look for in a workspace, and those that its documentation names. */
 export const plantedFiles: Readonly<Record<string, readonly PlantedFile[]>> = {

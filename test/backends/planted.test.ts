@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -8,7 +9,7 @@ import { isMain, withRuntime } from "../../src/testing/backend-bench.ts"
 import { openPlace, type PlacedBackend, type PlaceFacts } from "../support/backend-place.ts"
 import { isWhole } from "./acp-cases.ts"
 import { allBackends } from "./benches.ts"
-import { PLANTED_VARIABLE, type PlantedFile, plantedFiles } from "./planted-files.ts"
+import { PLANTED_VARIABLE, type PlantedFile, PROGRAM_FOLDER, plantedFiles, plantedPrograms } from "./planted-files.ts"
 
 const vendors = allBackends.flatMap((placed) => {
   const files = plantedFiles[placed.name]
@@ -38,6 +39,12 @@ describe.each(vendors.map(({ placed, files }) => [placed.name, placed, files] as
         console.log(`${name}: ${planted.length} planted files, 0 had an effect`)
       },
     )
+
+    test("programs of a repository are not started, although their folder is on PATH", async () => {
+      const { result, left, written } = await runWith(placed, plantedPrograms, { onPath: PROGRAM_FOLDER })
+      expect({ left, written }).toEqual({ left: [], written: false })
+      expect(result).toMatchObject({ status: "done" })
+    })
 
     test.each(files.filter(({ isRefused }) => isRefused).map((each) => [each.file, each] as const))(
       "%s, which the program would run, stops the run before it starts",
@@ -77,9 +84,10 @@ interface Found {
 async function runWith(
   placed: PlacedBackend,
   planted: readonly PlantedFile[],
-  { isTrusted = false } = {},
+  { isTrusted = false, onPath }: { readonly isTrusted?: boolean; readonly onPath?: string } = {},
 ): Promise<Found> {
   const sink = await countingServer()
+  const { PATH } = process.env
   let base = ""
   let home = ""
   const { own, speaks } = placed
@@ -101,9 +109,9 @@ async function runWith(
       base = dirname(facts.workspace)
       home = facts.home
       const outside = join(base, "outside")
-      for (const folder of [outside, join(base, "traces"), join(facts.workspace, ".git")]) mkdirSync(folder)
-      for (const [name, text] of gitFolder) writeFileSync(join(facts.workspace, ".git", name), text)
-      for (const folder of ["objects", "refs"]) mkdirSync(join(facts.workspace, ".git", folder))
+      for (const folder of [outside, join(base, "traces")]) mkdirSync(folder)
+      makeRepository(facts.workspace)
+      if (onPath !== undefined) process.env.PATH = `${join(facts.workspace, onPath)}:${PATH}`
       for (const { file, text } of planted) {
         const path = join(facts.workspace, file)
         const trace = join(base, "traces", file.replaceAll("/", "_"))
@@ -116,6 +124,7 @@ async function runWith(
             url: sink.url,
             outside,
           }),
+          { mode: 0o755 },
         )
       }
       const configured = placed.configure(
@@ -146,6 +155,7 @@ async function runWith(
       trusts: /"?trusted|TRUST_FOLDER/.test(trustFiles.map((file) => textOf(join(home, file))).join("")),
     }
   } finally {
+    process.env.PATH = PATH
     await place.close()
     await sink.close()
   }
@@ -168,11 +178,17 @@ function trustInProgram({ home, workspace }: PlaceFacts): void {
   }
 }
 
-/** Enough for git to take the folder for a repository. */
-const gitFolder = [
-  ["HEAD", "ref: refs/heads/main\n"],
-  ["config", "[core]\n\trepositoryformatversion = 0\n"],
-] as const
+/** A repository with a file that has changed, to which the filters of its configuration apply. */
+function makeRepository(workspace: string): void {
+  const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: workspace })
+  const put = (name: string, text: string) => writeFileSync(join(workspace, name), text)
+  git("init", "-q")
+  put(".gitattributes", "* filter=planted diff=planted\n")
+  put("tracked.txt", "before\n")
+  git("add", "-A")
+  git("-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-q", "-m", "First")
+  put("tracked.txt", "after\n")
+}
 
 function textOf(path: string): string {
   return existsSync(path) ? readFileSync(path, "utf8") : ""

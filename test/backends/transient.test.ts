@@ -9,6 +9,7 @@ const faults: readonly (readonly [string, FaultOrder])[] = [
   ["529", { kind: "status", status: 529 }],
   ["429", { kind: "status", status: 429 }],
   ["a reset", { kind: "reset", atByte: 200 }],
+  ["a cut answer", { kind: "reset", atByte: 600 }],
 ]
 const vendors = allBackends.filter(({ name }) => ["claude-cli", "codex", "acp:gemini"].includes(name))
 const cases = vendors.flatMap((placed) =>
@@ -16,7 +17,7 @@ const cases = vendors.flatMap((placed) =>
 )
 
 // The second request comes after a call, whose effect must not happen again.
-test.each(isWhole ? cases : cases.filter(([, what]) => what === "529"))(
+test.each(isWhole ? cases : cases.filter(([, what]) => what === "529" || what === "a cut answer"))(
   "%s survives %s in response to request %i",
   async (_, __, at, placed, fault) => {
     let requests = 0
@@ -36,11 +37,11 @@ test.each(isWhole ? cases : cases.filter(([, what]) => what === "529"))(
     try {
       const records: string[] = []
       const result = await withRuntime(place, { policy: { mode: "auto" }, tools: [] }, async (runtime) => {
-        const done = await runtime.run({ task: "Go.", runId: "r" })
+        const done = await runtime.run({ task: "Go.", runId: "r", limits: { turns: 2 } })
         for await (const { type } of runtime.events("r")) records.push(type)
         return done
       })
-      expect(result).toMatchObject({ status: "done", text: "Done." })
+      expect(result).toMatchObject({ status: "done", text: "Done.", turns: 2 })
       expect(records.filter((type) => type === "retry")).toHaveLength(1)
       expect(await place.read("ran.txt")).toBe("ran\n")
     } finally {

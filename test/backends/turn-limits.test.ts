@@ -19,11 +19,14 @@ test.each(allBackends.filter(({ own }) => own !== undefined).map((placed) => [pl
         placed.configure,
       )
       try {
-        const result = await withRuntime(place, { policy: { mode: "auto" }, tools: [] }, (runtime) =>
-          runtime.run({ task: "Go.", limits: { turns } }),
-        )
-        expect(result).toMatchObject({ status: "failed", error: { code: "max_turns" }, turns })
-        expect(requests).toBe(turns)
+        await withRuntime(place, { policy: { mode: "auto" }, tools: [] }, async (runtime) => {
+          const limited = { status: "failed", error: { code: "max_turns" }, turns }
+          expect(await runtime.run({ task: "Go.", runId: "r", limits: { turns } })).toMatchObject(limited)
+          expect(await runtime.resume({ runId: "r" })).toMatchObject(limited)
+          expect(requests).toBe(turns)
+          await runtime.resume({ runId: "r", limits: { turns: turns + 1 } })
+          expect(requests).toBe(turns + 1)
+        })
       } finally {
         await place.close()
       }

@@ -43,7 +43,8 @@ export function acp(options: AcpOptions): Backend {
   return {
     name,
     capabilities: capabilitiesOf(agent),
-    probe: (env) => probe(agent, env, () => programOf(agent, options, { runId: "probe", cwd: "." })),
+    // In a folder whose files say nothing: it belongs to no run.
+    probe: (env) => probe(agent, env, () => programOf(agent, options, { runId: "probe", cwd: "/" })),
     async open(request, env) {
       const { runId, cwd, withoutTools } = request
       const plain = programOf(agent, options, { runId, cwd, model: modelName(request) })

@@ -55,11 +55,11 @@ export function programSpec(options: ClaudeOptions, { request, mcp }: Launch): S
   }
 }
 
-/** The same for a question that belongs to no run. */
+/** The same for a question that belongs to no run: in a folder whose files say nothing. */
 export function probeSpec({ command = "claude", passEnv = [], env }: ClaudeOptions): Spec {
   return {
     command,
-    cwd: ".",
+    cwd: "/",
     runId: "probe",
     passEnv: [...passed, ...passEnv],
     env: { ...env, ...fixed },

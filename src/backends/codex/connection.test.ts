@@ -3,16 +3,16 @@ import { hostOf, openingRequest, ScriptedAgent } from "../../../test/support/scr
 import type { ProgramSpec } from "../../contract/backend-env.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import { type Connection, checkLogin } from "./connection.ts"
-import { codex } from "./index.ts"
+import { type CodexOptions, codex } from "./index.ts"
 import { hookCommand } from "./settings.ts"
 
 /** Starts a session with a program that reports this hook. Resolves with the arguments of each start. */
-async function startedWith(hook: JsonObject, cwd = "/project/part") {
+async function startedWith(hook: JsonObject, options: CodexOptions = {}) {
   const started: ProgramSpec[] = []
   const ours = { command: hookCommand, eventName: "preToolUse", key: "k", currentHash: "h", ...hook }
   const host = hostOf(new ScriptedAgent({}))
-  const opening = codex().open(
-    { ...openingRequest, cwd },
+  const opening = codex(options).open(
+    { ...openingRequest, cwd: "/project/part" },
     {
       ...host,
       realPath: async () => "/real/part",
@@ -40,6 +40,20 @@ test("Codex is told that the workspace, all folders above it and their real path
     expect(projects).toContain(`"${folder}"={"trust_level"="untrusted"}`)
   }
 })
+
+test.each([
+  ["nothing", {}, ["GIT_DIR"]],
+  ["a list", { shell_environment_policy: { exclude: ["MINE"] } }, ["MINE", "GIT_DIR"]],
+  ["a list by its dotted name", { "shell_environment_policy.exclude": ["MINE"] }, ["MINE", "GIT_DIR"]],
+])(
+  "Codex itself finds no repository, and its commands get none of its variables if the caller excludes %s",
+  async (_, config, excluded) => {
+    const { started } = await startedWith({ trustStatus: "trusted", enabled: true }, { config })
+    expect(started[0]?.env).toMatchObject({ GIT_DIR: "/dev/null" })
+    const last = started[0]?.args.findLast((argument) => argument.startsWith("shell_environment_policy.exclude="))
+    expect(last).toBe(`shell_environment_policy.exclude=${JSON.stringify(excluded)}`)
+  },
+)
 
 test.each([
   ["is not trusted", { trustStatus: "untrusted", enabled: true }],

@@ -9,7 +9,7 @@ import { workspaceFolders } from "../shared/workspace-folders.ts"
 import { ownTools, shellCommand } from "./calls.ts"
 import { type Connection, checkLogin, connect, connectGated, type Handlers, type TrustMemory } from "./connection.ts"
 import { openSession } from "./session.ts"
-import { GATE_VARIABLE, type HookState, settingArguments } from "./settings.ts"
+import { GATE_VARIABLE, type HookState, settingArguments, withoutGit } from "./settings.ts"
 
 export interface CodexOptions {
   /** The program. Default: `codex` on the PATH. */
@@ -152,6 +152,7 @@ function programOf(
     env: {
       ...(isolated && env.stateFolder && { CODEX_HOME: env.stateFolder("codex") }),
       ...options.env,
+      ...withoutGit,
       [GATE_VARIABLE]: loopback ? shellCommand(loopback.gate) : "exit 2",
     },
     install: "npm install -g @openai/codex",

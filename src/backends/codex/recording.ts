@@ -121,10 +121,12 @@ export class Recording {
     this.#checkIdle()
   }
 
-  /** Belongs in the result: the model did not finish it. */
-  keepPartialText(): void {
+  /** Records what the model could not finish. */
+  leave(): void {
+    // Belongs in the result.
     if (this.#partialText !== "") this.steps.addPartialText(this.#partialText)
     this.#partialText = ""
+    this.steps.suspend()
   }
 
   /** A call that waits for a person is not waited for. */

@@ -18,6 +18,9 @@ export const GATE_VARIABLE = "LONGHAUL_GATE"
 /** Codex runs the call if a hook fails with anything but 2. So whatever goes wrong must end in 2. */
 export const hookCommand = `(eval "\${${GATE_VARIABLE}:-exit 2}") || exit 2`
 
+/** Codex itself asks git about the workspace, which runs filters that the repository's own configuration names. Its commands have git. */
+export const withoutGit: Readonly<Record<string, string>> = { GIT_DIR: "/dev/null" }
+
 /** The workspace of a session, and what it may not use. */
 export interface Restrictions {
   /** Folders whose own settings are not used. */
@@ -53,6 +56,7 @@ export function settingArguments(
     ["features.unbounded_connection_retries", false],
     // Keys and tokens of this process are not for the model's commands.
     ["shell_environment_policy.ignore_default_excludes", false],
+    ["shell_environment_policy.exclude", [...excludedVariables(config), ...Object.keys(withoutGit)]],
     ["projects", untrusted(folders)],
     // A patch cannot be removed: the gate refuses it, and the sandbox if no command may write either.
     ...Object.entries(removable).flatMap(([tool, setting]) => (withoutTools.includes(tool) ? [setting] : [])),
@@ -67,6 +71,13 @@ export function settingArguments(
  */
 function untrusted(folders: readonly string[]): JsonObject {
   return Object.fromEntries(folders.map((folder) => [folder, { trust_level: "untrusted" }]))
+}
+
+/** Those that the caller's settings keep from commands. */
+function excludedVariables(config: JsonObject): readonly Json[] {
+  const { shell_environment_policy: policy, "shell_environment_policy.exclude": named } = config
+  const excluded = named ?? (isJsonObject(policy) ? policy.exclude : undefined)
+  return Array.isArray(excluded) ? excluded : []
 }
 
 const removable: Readonly<Record<string, [string, Json]>> = {

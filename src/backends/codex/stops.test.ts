@@ -2,6 +2,7 @@ import { expect, test } from "vitest"
 import { ScriptedCodex } from "../../../test/support/gates/codex.ts"
 import type { CallKind } from "../../../test/support/gates/column.ts"
 import { allowEverything, openingRequest, RecordingHost } from "../../../test/support/scripted-agent.ts"
+import { until } from "../../../test/support/watchdog.ts"
 import type { Permit } from "../../contract/backend.ts"
 import { codex } from "./index.ts"
 
@@ -78,5 +79,28 @@ test("a decision that comes after the end of a run permits nothing, although the
   decide()
   await Promise.all(acted)
   expect(ran).toEqual([])
+  await session.close()
+})
+
+test("an answer whose call has run is a turn, although the next request fails", async () => {
+  const program: ScriptedCodex = new ScriptedCodex(
+    {
+      kind: "own",
+      async play({ answer }) {
+        await answer({ id: "c1", text: "once" })
+        await until(() => program.agent.isRead)
+        const turn = { id: "turn1", status: "failed", error: { message: "It broke." } }
+        program.agent.write({ method: "turn/completed", params: { threadId: "t1", turn } })
+        await new Promise(() => {})
+      },
+      run: async () => {},
+    },
+    openingRequest,
+  )
+  const host = new RecordingHost(allowEverything)
+  const session = await codex().open(openingRequest, program.env)
+  const stop = await session.run({ kind: "prompt", content: [{ type: "text", text: "Go." }] }, host)
+  expect(stop).toMatchObject({ reason: "failed" })
+  expect(host.events.filter(({ type }) => type === "usage")).toMatchObject([{ turn: 1, stopReason: "tool-calls" }])
   await session.close()
 })

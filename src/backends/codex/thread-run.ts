@@ -73,7 +73,7 @@ export class ThreadRun implements GateDesk {
     const stop = await this.#work(input).catch(failedStop)
     this.#isOver = true
     clearTimeout(this.#killTimer)
-    await this.#recording.enqueue(() => this.#recording.keepPartialText())
+    await this.#recording.enqueue(() => this.#recording.leave())
     const undelivered = [...this.#sent.values(), ...this.#unsent, ...controls.undelivered()]
     for (const text of undelivered) host.emit({ type: "steer", text })
     return stop.reason === "failed" && controls.stopping ? { reason: "interrupted" } : stop

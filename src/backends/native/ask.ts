@@ -127,6 +127,10 @@ class Attempt implements AnswerSink {
     this.#host.show({ type: kind === "text" ? "text-delta" : "reasoning-delta", id: this.#id(index), delta })
   }
 
+  unfinished(characters: number): void {
+    this.#cost.unfinished(characters)
+  }
+
   /** A call without an effect starts before its answer is complete. */
   call(given: AnswerCall, index: number): void {
     this.#cost.call()

@@ -11,7 +11,9 @@ const model: PiModel = {
 }
 
 /** The parts of an answer, or how the model ended it instead. */
-type Answer = readonly PiPart[] | Pick<PiAssistant, "content" | "stopReason" | "errorMessage">
+type Answer =
+  | readonly PiPart[]
+  | (Pick<PiAssistant, "content" | "stopReason" | "errorMessage"> & Partial<Pick<PiAssistant, "usage">>)
 
 /** Pi's agent loop as Pi runs it: asks before each request, runs the calls, and asks whether to go on. */
 function scripted(answers: readonly Answer[]) {
@@ -177,6 +179,29 @@ describe("a session with Pi's agent", () => {
     const errorMessage = "413 prompt is too long"
     const { stop } = await run([{ content: [], stopReason: "error", errorMessage }])
     expect(stop).toMatchObject({ reason: "failed", failure: { code: "context_overflow", message: errorMessage } })
+  })
+
+  const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }
+  const reported = { input: 90, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 91, cost }
+  const nothing = { ...reported, input: 0, output: 0, totalTokens: 0 }
+  const letter: PiPart = { type: "toolCall", id: "w1", name: "send", arguments: { to: "x".repeat(391) } }
+  const terminated = { stopReason: "error", errorMessage: "terminated" } as const
+
+  test.each<readonly [string, Answer & object, object | undefined]>([
+    [
+      "a cut text",
+      { content: [say("x".repeat(400))], usage: reported, ...terminated },
+      { inputTokens: 90, outputTokens: 100 },
+    ],
+    ["cut arguments", { content: [letter], usage: reported, ...terminated }, { inputTokens: 90, outputTokens: 100 }],
+    ["a stopped answer", { content: [say("x")], usage: reported, stopReason: "aborted" }, { inputTokens: 90 }],
+    ["an unreported text", { content: [say("x")], usage: nothing, ...terminated }, { inputTokens: 0 }],
+    ["a refusal", { content: [], usage: nothing, stopReason: "error", errorMessage: "529 overloaded" }, undefined],
+  ])("records what a failed request cost: %s", async (_, answer, expected) => {
+    const { host } = await run([answer])
+    const metered = host.events.flatMap((event) => (event.type === "metering" ? [event] : []))
+    const failed = expected && "inputTokens" in expected && expected.inputTokens === 0 ? "unreported" : "reported"
+    expect(metered).toMatchObject(expected === undefined ? [] : [{ failed, usage: expected }])
   })
 
   test("shows what the model is writing only if someone looks", async () => {

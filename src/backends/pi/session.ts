@@ -6,6 +6,7 @@ import type { InterruptMode, SessionRef } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { Controls } from "../native/controls.ts"
 import { PiContext, type PiContextSetup } from "./context.ts"
+import { costOfFailed } from "./failed-attempt.ts"
 import type { PiAgent, PiAgentContext, PiAssistant, PiEvent, PiMessage, PiTool, PiToolResult } from "./shapes.ts"
 import { originOf, toFailure, toPiContent, toPiMessages, toStopReason, toUsage, userMessage } from "./translate.ts"
 
@@ -215,6 +216,7 @@ class PiRun {
   #record(message: PiAssistant): void {
     const { stopReason, content } = message
     if (stopReason === "error" || stopReason === "aborted") {
+      this.#meter(message)
       if (stopReason === "error") this.#fail(message)
       else this.#keepPartial(message)
       return
@@ -334,9 +336,20 @@ class PiRun {
     return last?.content.map((part) => (part.type === "text" ? part.text : "")).join("") ?? ""
   }
 
-  #fail(message: PiAssistant): void {
+  /** Records what the failed attempt cost. */
+  #meter(message: PiAssistant): void {
+    const code = message.stopReason === "aborted" ? "cancelled" : this.#failureOf(message).code
+    const metering = costOfFailed(message, code, this.#response?.status)
+    if (metering) this.#host.emit(metering)
+  }
+
+  #failureOf({ errorMessage }: PiAssistant): Failure {
     const { status, retryAfter } = this.#response ?? {}
-    const failure = toFailure(message.errorMessage, status, retryAfter)
+    return toFailure(errorMessage, status, retryAfter)
+  }
+
+  #fail(message: PiAssistant): void {
+    const failure = this.#failureOf(message)
     if (failure.code !== "context_overflow" && !this.#setup.modules.ai.isContextOverflow?.(message)) {
       this.#stop ??= { reason: "failed", failure }
       return

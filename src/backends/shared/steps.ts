@@ -14,6 +14,7 @@ export class Steps {
   #turn: number
   #isOpen = false
   #parts = 0
+  #hasCalls = false
   #hasResults = false
   #text = ""
   readonly #calls = new Set<string>()
@@ -48,6 +49,7 @@ export class Steps {
     if (!(await this.#host.beginTurn(this.#turn + 1, () => nothing))) return "limit"
     this.#turn++
     this.#isOpen = true
+    this.#hasCalls = false
     this.#hasResults = false
     this.#parts = 0
     this.#text = ""
@@ -79,6 +81,7 @@ export class Steps {
   addCall({ callId, name, args }: ToolCall, executor?: "backend"): void {
     if (this.#calls.has(callId)) return
     this.#calls.add(callId)
+    this.#hasCalls = true
     this.#takePart()
     this.#host.emit({ type: "tool-call", turn: this.#turn, callId, name, args, ...(executor && { executor }) })
   }
@@ -111,11 +114,14 @@ export class Steps {
     this.#hasResults = true
   }
 
-  /** Ends the answer whose call waits for a decision: its turn goes on in another session. */
+  /**
+   * Leaves the open answer. Its turn goes on in another session, which gets the results of its calls. Without a call it is no answer:
+   * its turn begins again.
+   */
   suspend(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    this.#closeAnswer("tool-calls")
+    if (this.#hasCalls) this.#closeAnswer("tool-calls")
   }
 
   /** Ends the open answer. False: the host wants no further turn. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { writeFile } from "node:fs/promises"
+import { mkdir, writeFile } from "node:fs/promises"
 import { createServer, type RequestListener, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -144,10 +144,17 @@ describe("programs on PATH", () => {
     expect(await claude()).toMatchObject({ status: "ok", version: "1.0" })
   })
 
-  test("a program in the current folder is never started, whatever PATH contains", async () => {
-    await writeFile(join(place.workspace, "claude"), `#!${process.execPath}\nconsole.log("planted")`, { mode: 0o755 })
-    const { clis } = await report({ PATH: `.:${bare().PATH}:` })
-    expect(clis[0]).toMatchObject({ status: "missing" })
+  test("a program in the current folder or below it is never started, whatever PATH contains", async () => {
+    const bin = join(place.workspace, "node_modules/.bin")
+    await mkdir(bin, { recursive: true })
+    for (const folder of [place.workspace, bin]) {
+      for (const name of ["claude", "rg", "bwrap"]) {
+        await writeFile(join(folder, name), `#!${process.execPath}\nconsole.log("planted")`, { mode: 0o755 })
+      }
+    }
+    const { clis, programs, sandboxFault } = await report({ PATH: `.:${bin}:${bare().PATH}:` })
+    expect([...clis, ...programs].filter(({ status }) => status !== "missing")).toEqual([])
+    expect(sandboxFault).toBe("bubblewrap (bwrap) is not on PATH")
   })
 })
 

@@ -7,6 +7,7 @@ import { defaultStoreRoot } from "../../hosts/node/index.ts"
 import { namedModel, namedProviders, type Variables } from "../../hosts/node/model-names.ts"
 import { findPolicyFile, loadFoundPolicy } from "../../hosts/node/policy/load-policy.ts"
 import { findRipgrep, type Ripgrep } from "../../hosts/node/search/ripgrep.ts"
+import { pathOutside } from "../../hosts/node/shell/find-program.ts"
 import { fsStore, isCoherent } from "../../hosts/node/store/fs-store.ts"
 import { newNonce } from "../../lib/id.ts"
 import { invocation } from "../arguments.ts"
@@ -94,7 +95,10 @@ export async function examine(
   const policy = await examinePolicy(choice, file, problems)
   // Runs before the program probes, which keep the machine busy: the servers' deadline is short.
   const localServers = await probeServers(variables)
-  const programs = await probePrograms([...cliNames, ...programNames], variables)
+  // A repository may have programs of these names.
+  const outside = [resolve(choice.workspace ?? ".")]
+  const programVariables = { ...variables, PATH: pathOutside(variables.PATH, outside) }
+  const programs = await probePrograms([...cliNames, ...programNames], programVariables)
   const known = {
     ok: problems.length === 0,
     problems,
@@ -117,8 +121,8 @@ export async function examine(
     localServers,
     clis: programs.filter(({ name }) => cliNames.includes(name)),
     programs: programs.filter(({ name }) => programNames.includes(name)),
-    ripgrep: (await findRipgrep({ path: variables.PATH ?? "" })) ?? null,
-    ...(await probeSandbox(variables)),
+    ripgrep: (await findRipgrep({ path: programVariables.PATH ?? "" })) ?? null,
+    ...(await probeSandbox(programVariables)),
     model,
     modelReason: reason,
   }

@@ -17,8 +17,12 @@ export class AttemptCost implements AnswerSink {
   }
 
   delta(_kind: "text" | "reasoning", _index: number, delta: string): void {
+    this.unfinished(delta.length)
+  }
+
+  unfinished(characters: number): void {
     this.#hasContent = true
-    this.#characters += delta.length
+    this.#characters += characters
   }
 
   call(): void {
@@ -26,7 +30,7 @@ export class AttemptCost implements AnswerSink {
   }
 
   /** The event of the failed attempt; undefined if the provider refused the request, or never began to answer. */
-  metering({ code }: Failure): (BackendEvent & { readonly type: "metering" }) | undefined {
+  metering({ code }: Pick<Failure, "code">): (BackendEvent & { readonly type: "metering" }) | undefined {
     const reported = this.#usage
     if (reported === undefined || reported.inputTokens === null) {
       // An error that the server itself sends instead of an answer is a refusal.

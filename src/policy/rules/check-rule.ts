@@ -139,13 +139,18 @@ export function checkTool(place: string, name: string, problems: Problems, optio
   }
   const { tools = [] } = options
   if (name.includes("*") || name.startsWith("mcp__") || builtInTools.includes(name) || tools.includes(name)) return
-  // "Fetch" is a name that tools of hosts have, and no abbreviation of FetchData.
-  const candidates = builtInTools.filter((tool) => tool !== "FetchData")
-  const meant = closest(name, [...candidates, ...tools])
+  const meant = meantTool(name, tools)
   if (meant === undefined && options.onlyKnownTools !== true) return
   const fix =
     meant === undefined ? "Use the name of a tool; state your own tools, or add a star." : `Did you mean ${meant}?`
   problems.add(place, `names an unknown tool ${JSON.stringify(name.slice(0, 80))}`, fix)
+}
+
+/** The tool that was probably meant by a name that none has; undefined if none is close. */
+export function meantTool(name: string, tools: readonly string[]): string | undefined {
+  // "Fetch" is a name that tools of hosts have, and no abbreviation of FetchData.
+  const candidates = builtInTools.filter((tool) => tool !== "FetchData")
+  return closest(name, [...candidates, ...tools])
 }
 
 /** Parts that no call of the tools has: such a rule would never apply. */

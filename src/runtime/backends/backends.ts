@@ -80,11 +80,13 @@ export class Backends {
   }
 }
 
-/** Undefined: there was no answer in time. Programs may hang. */
+/** Undefined: there was no answer in time, or it threw. Programs may hang. */
 async function probed(backend: Backend, env: BackendEnv): Promise<Probe | undefined> {
   const answered = new Aborter()
   try {
     return await Promise.race([backend.probe(env), delay(PROBE_MS, answered.signal).then(() => undefined)])
+  } catch {
+    return undefined
   } finally {
     answered.abort()
   }

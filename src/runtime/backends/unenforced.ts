@@ -1,6 +1,6 @@
 import type { OwnTool, ToolEnforcement } from "../../contract/capabilities.ts"
 import { allowsAtOnce } from "../../policy/pipeline.ts"
-import { mayUse } from "../extensions/settings.ts"
+import { mayUseOwn } from "../extensions/settings.ts"
 import type { OpenRun } from "../open-run.ts"
 
 /** Tells once which of the policy's rules the backend can keep a call from passing by. */
@@ -16,7 +16,7 @@ function unenforced({ policy, target, input }: OpenRun): readonly string[] {
   const { name: backend, capabilities } = target.backend
   const { ownTools, enforcement } = capabilities
   const restricted = [...ownTools, otherTool].filter(
-    ({ name, risk, uses }) => mayUse(input.extensions.filter, name) && !allowsAtOnce(policy, name, risk, uses),
+    (tool) => mayUseOwn(input.extensions.filter, tool) && !allowsAtOnce(policy, tool.name, tool.risk, tool.uses),
   )
   const those = (applies: (entry: ToolEnforcement) => boolean, tools: readonly OwnTool[]) => {
     const found = tools.filter(({ name }) => {

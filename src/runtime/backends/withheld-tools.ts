@@ -1,6 +1,6 @@
 import type { Capabilities } from "../../contract/capabilities.ts"
 import type { ToolFilter } from "../../contract/extension.ts"
-import { mayUse } from "../extensions/settings.ts"
+import { mayUseOwn } from "../extensions/settings.ts"
 
 /** What a restriction of a run's tools means for the own tools of its backend. */
 export interface WithheldTools {
@@ -15,8 +15,9 @@ export function withheldTools(
   filter: ToolFilter,
 ): WithheldTools {
   const gateOf = (name: string) => enforcement.find(({ tools }) => tools === name || tools === "*")?.gate
-  const declared = [...ownTools.map(({ name }) => name), ...enforcement.map(({ tools }) => tools)]
-  const names = [...new Set(declared)].filter((name) => name !== "*" && !mayUse(filter, name))
+  const others = enforcement.map(({ tools }) => ({ name: tools, nativeName: tools }))
+  const withheld = [...ownTools, ...others].filter((tool) => tool.name !== "*" && !mayUseOwn(filter, tool))
+  const names = [...new Set(withheld.map(({ name }) => name))]
   // A list of what is allowed also covers tools that are not declared.
   const restricted = filter.allowed === undefined ? names : [...names, "*"]
   const isStopped = (name: string) => removesTools || ownTools.length === 0 || gateOf(name) === "ours"

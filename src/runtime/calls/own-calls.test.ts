@@ -2,6 +2,7 @@ import { expect, test } from "vitest"
 import { actingBackend } from "../../../test/support/acting-backend.ts"
 import type { Permit, TurnHost } from "../../contract/backend.ts"
 import type { OwnTool } from "../../contract/capabilities.ts"
+import type { RunEvent } from "../../contract/event.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
@@ -17,9 +18,9 @@ async function run(act: (host: TurnHost) => Promise<void>, config: Partial<Runti
   const defaults = { store: memoryStore, backend: () => actingBackend(act), again, ...(policy && { policy }) }
   const runtime = assembleRuntime(config, defaults)
   const result = await runtime.run({ task: "Pay." })
-  const types: string[] = []
-  for await (const record of runtime.events(result.runId)) types.push(record.type)
-  return { result, types }
+  const records: RunEvent[] = []
+  for await (const record of runtime.events(result.runId)) records.push(record)
+  return { result, records, types: records.map(({ type }) => type) }
 }
 
 const recordCall = (host: TurnHost, callId: string, args: Json = { to: "Ada" }) =>
@@ -213,19 +214,35 @@ test.each(["graceful", "immediate"] as const)(
 )
 
 test("the journal keeps 100,000 characters and 256 KB of a vendor's result", async () => {
-  const texts = ["x".repeat(300_000), "\u{1f411}".repeat(90_000)]
+  const texts = ["x".repeat(300_000), "\u{1f411}".repeat(90_000), Array.from({ length: 50 }, () => "y".repeat(90_000))]
   const { result } = await run(async (host) => {
     for (const [index, text] of texts.entries()) {
       recordCall(host, `${index}`)
       await host.authorize(payment(`${index}`), tool)
-      const outcome = { status: "ok" as const, output: [{ type: "text" as const, text }] }
+      const texts = Array.isArray(text) ? text : [text]
+      const outcome = { status: "ok" as const, output: texts.map((text) => ({ type: "text" as const, text })) }
       host.emit({ type: "tool-result", callId: `${index}`, outcome, durationMs: 1 })
     }
   })
-  const [long = "", wide = ""] = result.toolCalls.map(({ result: kept }) => kept ?? "")
-  for (const kept of [long, wide]) expect(kept).toMatch(/\[cut here in the journal\]$/)
-  expect(long.length).toBeLessThan(100_100)
-  expect(new TextEncoder().encode(wide).length).toBeLessThan(256 * 1024 + 100)
+  expect(result.toolCalls).toHaveLength(texts.length)
+  for (const { result: kept = "" } of result.toolCalls) {
+    expect(kept).toMatch(/\[cut: \d+ bytes omitted\]$/)
+    expect(String(kept).length).toBeLessThanOrEqual(100_000)
+    expect(new TextEncoder().encode(String(kept)).length).toBeLessThanOrEqual(256 * 1024)
+  }
+})
+
+test("images of a vendor's result that providers reject, or that are too large together, are not in the journal", async () => {
+  const image = (data: string) => ({ type: "image" as const, mediaType: "image/png", data })
+  const png = `iVBORw0KGgo${"A".repeat(4_000_001)}`
+  const { records } = await run(async (host) => {
+    recordCall(host, "1")
+    await host.authorize(payment("1"), tool)
+    const output = [image(png), image(png), image(png), image("bm8gaW1hZ2U=")]
+    host.emit({ type: "tool-result", callId: "1", outcome: { status: "ok", output }, durationMs: 1 })
+  })
+  const [kept] = records.flatMap((record) => (record.type === "tool-result" ? [record.outcome.output] : []))
+  expect(kept).toMatchObject([{ type: "image" }, { type: "image" }, { type: "text" }, { type: "text" }])
 })
 
 test("a link that is made while a person is asked refuses the call of a vendor", async () => {

@@ -6,10 +6,11 @@ import type { ProjectedCall } from "../../journal/projected-call.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
-import { truncateUtf8 } from "../../lib/truncate.ts"
+import { toParts } from "../../tools/kernel/content-parts.ts"
+import { cutParts, fits } from "../../tools/kernel/output.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { realArgs } from "../entry.ts"
-import { mayUse } from "../extensions/settings.ts"
+import { mayUseOwn } from "../extensions/settings.ts"
 import type { OpenRun } from "../open-run.ts"
 import { answeredRules, callDigest, decideOwn, hookedCall, refusedNow } from "./decide.ts"
 import { answeredInstead, denied } from "./outcomes.ts"
@@ -50,7 +51,7 @@ export class OwnCalls {
     if (!this.#runner.isAnnounced(call.callId)) return refuse(`${call.name} was not started: its call is not recorded.`)
     const earlier = this.#earlier(call)
     if (earlier) return earlier
-    if (!mayUse(this.#run.input.extensions.filter, tool.name)) return this.#deny(call, "the run may not use this tool")
+    if (!mayUseOwn(this.#run.input.extensions.filter, tool)) return this.#deny(call, "the run may not use this tool")
     const decided = await this.#runner.decided(call, (each, options) =>
       decideOwn(this.#config, this.#run, each, tool, { ...this.#approval(each), ...options }),
     )
@@ -160,11 +161,13 @@ function refuse(reason: string): Permit {
   return { kind: "refuse", reason }
 }
 
-/** The model has received the whole output from its vendor; the journal keeps as much of it as of other results. */
+/**
+ * The model has received the whole output from its vendor; the journal keeps as much of it as of other results, in a form that every
+ * provider accepts.
+ */
 function bound({ output }: ToolOutcome): ToolOutcome["output"] {
-  return output.map((part) => {
-    if (part.type !== "text") return part
-    const { text, truncated } = truncateUtf8(part.text, { maxBytes: 256 * 1024, maxCharacters: 100_000 })
-    return truncated ? { type: "text", text: `${text}\n[cut here in the journal]` } : part
-  })
+  const parts = output.length === 0 ? output : toParts(output)
+  return fits(parts, KEPT) ? parts : cutParts(parts, KEPT)
 }
+
+const KEPT = { maxBytes: 256 * 1024, maxCharacters: 100_000 } as const

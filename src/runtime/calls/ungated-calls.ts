@@ -5,7 +5,7 @@ import { dropOldest } from "../../journal/recent-calls.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { readers, writers } from "../../policy/rules/known-tools.ts"
 import type { ResolvedConfig } from "../config.ts"
-import { mayUse } from "../extensions/settings.ts"
+import { mayUseOwn } from "../extensions/settings.ts"
 import type { OpenRun } from "../open-run.ts"
 import { decideOwn } from "./decide.ts"
 
@@ -69,7 +69,8 @@ export class UngatedCalls {
    * arguments they checked before asking. A command, a request or an unknown tool may have done something all the same.
    */
   #didNothing({ name }: ToolCall): boolean {
-    return !mayUse(this.#run.input.extensions.filter, name) || readers.includes(name) || writers.includes(name)
+    const tool = ownToolOf(this.#run, name)
+    return !mayUseOwn(this.#run.input.extensions.filter, tool) || readers.includes(name) || writers.includes(name)
   }
 
   async #check(call: ToolCall, how: Ungated): Promise<void> {
@@ -89,7 +90,7 @@ export class UngatedCalls {
 
   /** A question to a person counts as a refusal: nobody has answered it. */
   async #wouldAllow(call: ToolCall, tool: OwnTool): Promise<boolean> {
-    if (!mayUse(this.#run.input.extensions.filter, call.name)) return false
+    if (!mayUseOwn(this.#run.input.extensions.filter, tool)) return false
     const decided = await decideOwn(this.#config, this.#run, call, tool)
     return decided.kind === "allow" && canonicalJson(decided.args) === canonicalJson(call.args)
   }

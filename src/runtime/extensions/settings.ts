@@ -1,5 +1,5 @@
 import type { Backend } from "../../contract/backend.ts"
-import type { Capabilities } from "../../contract/capabilities.ts"
+import type { Capabilities, OwnTool } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ToolFilter } from "../../contract/extension.ts"
 import type { McpServers } from "../../contract/mcp.ts"
@@ -64,13 +64,18 @@ export function toolFilter({
 }
 
 /** True if a run may use a tool of this name. Tools of MCP servers have one name in policies and another for models. */
-export function mayUse({ allowed, disabled = [] }: ToolFilter, name: string): boolean {
+function mayUse({ allowed, disabled = [] }: ToolFilter, name: string): boolean {
   const [, server = "", tool = ""] = /^mcp:([^/]+)\/(.+)$/s.exec(name) ?? []
   const names = server === "" ? [name] : [name, `mcp__${mcpSafe(server)}__${mcpSafe(tool)}`]
   return (
     !names.some((each) => disabled.includes(each)) &&
     (allowed === undefined || names.some((each) => allowed.includes(each)))
   )
+}
+
+/** The same for a tool that a backend runs itself. Its name there disables it, too. */
+export function mayUseOwn(filter: ToolFilter, { name, nativeName }: Pick<OwnTool, "name" | "nativeName">): boolean {
+  return mayUse(filter, name) && filter.disabled?.includes(nativeName) !== true
 }
 
 /** A run can only restrict the tools of its runtime, and an agent those of its run. */

@@ -32,6 +32,7 @@ import { type OutputForm, outputForm, redactedForm } from "../output.ts"
 import { attachedParts } from "./attachments.ts"
 import { type CheckedCompaction, checkedCompaction, recordedCompaction } from "./compaction.ts"
 import { recordedCwd, workingDirectory } from "./cwd.ts"
+import { checkDisabled } from "./disabled-tools.ts"
 import { resolveLimits } from "./limits.ts"
 import { withMemoryContext } from "./memory-context.ts"
 import { checkedMessages } from "./messages.ts"
@@ -116,7 +117,12 @@ export async function checkInput(
   // FetchData reads what the run already has: it needs no feature of a backend.
   const tools = dispatcher.listTools().filter(({ name }) => dispatcher.tool(name) !== fetchData)
   const chain = await selectedChain(config, input, tools, Object.keys(servers).length > 0)
-  checkAllowed(config, input, chain, dispatcher)
+  const own = chain.flatMap(({ backend }) => backend.capabilities.ownTools)
+  const known = [...own, ...config.tools, ...(input.tools ?? []), ...dispatcher.listTools(), fetchData].map(
+    ({ name }) => name,
+  )
+  checkAllowed(config, input, known)
+  checkDisabled(input.disabledTools, [...known, ...own.map(({ nativeName }) => nativeName)])
   const drawn = drawnOn(config, chain, servers, checkedExtensions(input.extensions), filter ?? toolFilter(input))
   const redactor = config.redactorOf(chain, drawn, key)
   const form = outputForm(input, config.schemas)
@@ -216,14 +222,10 @@ function dispatcherOf(
 }
 
 /** Names of a backend's own tools are known once the backend is. Those of extensions come later. */
-function checkAllowed(config: ResolvedConfig, input: RunInput, chain: Chain, dispatcher: Dispatcher): void {
+function checkAllowed(config: ResolvedConfig, input: RunInput, known: readonly string[]): void {
   const { extensions, mcpServers } = config
   const own = { extensions: input.extensions ?? [], mcpServers: input.mcpServers ?? {} }
   if (drawsOnMore({ extensions, mcpServers }) || drawsOnMore(own)) return
-  const known = [
-    ...chain.flatMap(({ backend }) => backend.capabilities.ownTools),
-    ...[...config.tools, ...(input.tools ?? []), ...dispatcher.listTools(), fetchData],
-  ].map(({ name }) => name)
   const unknown = input.allowedTools?.find((name) => !known.includes(name) && !name.startsWith("mcp"))
   if (unknown === undefined) return
   throw new LonghaulError("config_invalid", `allowedTools names ${shown(unknown)}, which is not an available tool.`, {

@@ -167,3 +167,19 @@ test("a program is not looked up in a folder that tools may write", async () => 
   const channel = await new Programs({ ...settings, outside: [] }).spawn(spec)
   expect(await all(channel.lines)).toEqual(["planted"])
 })
+
+test("the programs that a program starts are not looked up in a folder that tools may write either", async () => {
+  const workspace = join(folder, "workspace")
+  const bin = join(workspace, "node_modules", ".bin")
+  mkdirSync(bin, { recursive: true })
+  writeFileSync(join(bin, "git"), "#!/bin/sh\necho planted\n", { mode: 0o755 })
+  writeFileSync(join(workspace, "git"), "#!/bin/sh\necho planted\n", { mode: 0o755 })
+  const starting = (PATH: string) => new Programs({ ...settings, variables: () => ({ PATH }) })
+  const asks = script("", { command: "/bin/sh", args: ["-c", "git --version || echo none"], cwd: workspace })
+  for (const path of [`${bin}:/nowhere`, ".:/nowhere", `:${bin}`, bin]) {
+    const channel = await starting(path).spawn(asks)
+    expect(await all(channel.lines)).not.toContain("planted")
+  }
+  const named = await starting("/nowhere").spawn({ ...asks, env: { PATH: bin } })
+  expect(await all(named.lines)).toEqual(["planted"])
+})

@@ -7,7 +7,7 @@ import { LonghaulError } from "../../../contract/error.ts"
 import { newNonce } from "../../../lib/id.ts"
 import { errnoOf } from "../errno.ts"
 import { commandEnvironment } from "../shell/command-environment.ts"
-import { findProgram } from "../shell/find-program.ts"
+import { findProgram, pathOutside } from "../shell/find-program.ts"
 import { killAtExit } from "../shell/kill-at-exit.ts"
 import { killProcesses } from "../shell/process-sweep.ts"
 import { closeShellFolder, markOf, openShellFolder, sweepShellFolders } from "../shell/shell-folder.ts"
@@ -62,9 +62,12 @@ export class Programs {
   async #start(program: string, spec: ProgramSpec, watch: DeathWatch): Promise<LineChannel> {
     const { env, passEnv, args, cwd, command, install } = spec
     const mark = markOf(this.#nonce, ++this.#count)
+    const { outside } = this.#settings
+    const variables = this.#settings.variables()
+    const from = { ...variables, PATH: pathOutside(variables.PATH, outside) }
     const child = spawn(program, args, {
       cwd,
-      env: commandEnvironment({ env, passEnv }, { mark, from: this.#settings.variables() }),
+      env: commandEnvironment({ env, passEnv }, { mark, from }),
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
     })

@@ -70,8 +70,11 @@ const aboutAny: About = {
   meant: (words) => (words.includes("write") ? words.filter((word) => word !== "read") : words),
   left: (words) =>
     words.map((word) => ({ read: "reading", write: "writing", fetch: "fetching", exec: "" })[word]).join(" and "),
-  instead: (words) =>
-    words.map((word) => `\`${word}: "${word === "fetch" ? "*://*/**" : "**"}"\``).join(" and ") + " instead of `tool`",
+  instead: (words) => `${words.map(everything).join(" and ")} instead of \`tool\``,
+}
+
+function everything(word: Capability): string {
+  return `\`${word}: "${word === "fetch" ? "*://*/**" : "**"}"\``
 }
 
 function refusalIn(name: string, { tool, path, url, command, args }: Matcher = {}) {
