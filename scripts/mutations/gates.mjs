@@ -102,4 +102,9 @@ export const mutations = [
     [["src/backends/pi/session.ts", "    if (this.#begun.has(id)) return said(ID_USED)\n", ""]],
     ["src/backends/pi/session.test.ts", "does not run a call under the id of another one of the same answer"],
   ),
+  mutation(
+    "gates: a session of Codex is suspended while its answer is still received",
+    [["src/backends/codex/recording.ts", "if (this.#isReceived && this.#announced", "if (this.#announced"]],
+    codexRecording("a suspended call waits until the answer is received, and for the other calls in it"),
+  ),
 ]

@@ -115,12 +115,20 @@ export function readQuestion(value: Json): HookQuestion | undefined {
   return { callId: tool_use_id, tool: tool_name, input: tool_input, cwd: textOf(cwd) }
 }
 
-/** The id of a call that the model wants to run outside the sandbox. */
-export function readEscalation(item: Json | undefined): string | undefined {
+/** A call in an answer of the model, or the output of one. */
+export interface RawCall {
+  readonly callId: string
+  readonly isOutput: boolean
+  /** The model wants it to run outside the sandbox. */
+  readonly isEscalated: boolean
+}
+
+export function readRawCall(item: Json | undefined): RawCall | undefined {
   const { type, call_id, arguments: args } = objectOf(item)
-  if (type !== "function_call" || typeof call_id !== "string") return undefined
+  if (typeof call_id !== "string" || !/_call(_output)?$/.test(textOf(type))) return undefined
   // Any mention counts: such a call can be made again without it.
-  return textOf(args).includes("require_escalated") ? call_id : undefined
+  const isEscalated = type === "function_call" && textOf(args).includes("require_escalated")
+  return { callId: call_id, isOutput: textOf(type).endsWith("_output"), isEscalated }
 }
 
 export function readTurnEnd(params: Json): TurnEnd {

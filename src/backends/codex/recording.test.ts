@@ -10,7 +10,7 @@ const notifications = readFileSync(new URL("__fixtures__/turn-0.166.0.jsonl", im
   .split("\n")
   .map((line) => JSON.parse(line) as { readonly method: string; readonly params: Json })
 
-function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"] } = {}) {
+function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"], stopMs = 600_000 } = {}) {
   const events: (BackendEvent | { readonly type: string; readonly turn: number })[] = []
   const stops: Stop[] = []
   const host: TurnHost = {
@@ -33,17 +33,21 @@ function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"] } = {})
     beginCompaction: async () => ({ text: "" }),
     endCompaction: async () => undefined,
   }
-  const subject = new Recording(host, 0, "gpt-5", noUsage, {
-    onHalt: (stop) => stops.push(stop),
-    onStepEnd: () => {},
-    takeSteer: () => undefined,
-    onUsage: () => {},
-    onStored: () => {},
-    isPermitted: (callId) => permitted.includes(callId),
-    isInterrupted: () => false,
-    note: () => {},
-    onEscalation: () => {},
-  })
+  const subject = new Recording(
+    host,
+    { turns: 0, model: "gpt-5", counted: noUsage, stopMs },
+    {
+      onHalt: (stop) => stops.push(stop),
+      onStepEnd: () => {},
+      takeSteer: () => undefined,
+      onUsage: () => {},
+      onStored: () => {},
+      isPermitted: (callId) => permitted.includes(callId),
+      isInterrupted: () => false,
+      note: () => {},
+      onEscalation: () => {},
+    },
+  )
   return { subject, events, stops }
 }
 
@@ -112,26 +116,73 @@ test("an item that Codex declined without asking is no call of the run, and has 
   expect([events, stops]).toEqual([[], []])
 })
 
-test("a suspended call waits for the other calls that Codex has announced", async () => {
-  const { subject } = recording()
-  const announced = (callId: string) => {
-    const run = { id: `pre-tool-use:0:/config.toml:${callId}`, eventName: "preToolUse", sourcePath: "/config.toml" }
-    subject.take("hook/started", { run }, turnId)
-  }
-  announced("a")
-  announced("b")
-  await subject.addCall(own("a"), "backend")
-  let isIdle = false
-  subject.leaveOpen("a")
-  const idle = subject.whenIdle().then(() => {
-    isIdle = true
-  })
+const raw = (callId: string) => ({ item: { type: "function_call", call_id: callId, arguments: "{}" } })
+
+/** Waits for what is under way, and says whether a session may be suspended. */
+async function settled(subject: Recording, idle: { isIdle: boolean }): Promise<boolean> {
   await subject.enqueue(() => {})
-  expect(isIdle).toBe(false)
+  await Promise.resolve()
+  return idle.isIdle
+}
+
+function waiting(subject: Recording): { isIdle: boolean } {
+  const idle = { isIdle: false }
+  void subject.whenIdle().then(() => {
+    idle.isIdle = true
+  })
+  return idle
+}
+
+test("a suspended call waits until the answer is received, and for the other calls in it", async () => {
+  const { subject } = recording()
+  subject.take("rawResponseItem/completed", raw("a"), turnId)
+  await subject.addCall(own("a"), "backend")
+  subject.leaveOpen("a")
+  const idle = waiting(subject)
+  expect(await settled(subject, idle)).toBe(false)
+  subject.take("rawResponseItem/completed", raw("b"), turnId)
+  subject.take("rawResponse/completed", {}, turnId)
+  expect(await settled(subject, idle)).toBe(false)
+  await subject.addCall(own("b"), "backend")
+  expect(await settled(subject, idle)).toBe(false)
+  subject.addResult("b", { status: "ok", output: [] })
+  expect(await settled(subject, idle)).toBe(true)
+  expect(subject.results).toMatchObject([{ callId: "b", isAnswered: true }])
+})
+
+test("a suspended call waits for a call whose hook Codex has started", async () => {
+  const { subject } = recording()
+  const run = { id: "pre-tool-use:0:/config.toml:b", eventName: "preToolUse", sourcePath: "/config.toml" }
+  await subject.addCall(own("a"), "backend")
+  subject.take("hook/started", { run }, turnId)
+  subject.take("rawResponse/completed", {}, turnId)
+  subject.leaveOpen("a")
+  const idle = waiting(subject)
+  expect(await settled(subject, idle)).toBe(false)
   await subject.addCall(own("b"), "backend")
   subject.addResult("b", { status: "ok", output: [] })
-  await idle
-  expect(subject.results).toMatchObject([{ callId: "b", isAnswered: true }])
+  expect(await settled(subject, idle)).toBe(true)
+})
+
+test("a suspended call does not wait for an invalid call, which has an output without a question", async () => {
+  const { subject } = recording()
+  subject.take("rawResponseItem/completed", raw("a"), turnId)
+  subject.take("rawResponseItem/completed", raw("invalid"), turnId)
+  subject.take("rawResponse/completed", {}, turnId)
+  await subject.addCall(own("a"), "backend")
+  subject.leaveOpen("a")
+  const idle = waiting(subject)
+  expect(await settled(subject, idle)).toBe(false)
+  subject.take("rawResponseItem/completed", { item: { type: "function_call_output", call_id: "invalid" } }, turnId)
+  expect(await settled(subject, idle)).toBe(true)
+})
+
+test("a suspended call waits only for some time for a call that Codex never asks about", async () => {
+  const { subject } = recording({ stopMs: 1 })
+  subject.take("rawResponseItem/completed", raw("never asked"), turnId)
+  await subject.addCall(own("a"), "backend")
+  subject.leaveOpen("a")
+  await subject.whenIdle()
 })
 
 test("a command that still runs when its answer is complete has the output so far as its result", async () => {

@@ -11,8 +11,9 @@ import {
   type Item,
   type McpItem,
   objectOf,
-  readEscalation,
+  type RawCall,
   readItem,
+  readRawCall,
   textOf,
 } from "./protocol.ts"
 import { outcomeOf, ranCall, usageOf } from "./translate.ts"
@@ -40,6 +41,16 @@ export interface RecordingEvents {
   onEscalation(callId: string): void
 }
 
+export interface RecordingOptions {
+  /** Recorded before. */
+  readonly turns: number
+  readonly model: string
+  /** Codex's total that was recorded before. */
+  readonly counted: Usage
+  /** How long calls are waited for that Codex has announced and does not ask about. */
+  readonly stopMs: number
+}
+
 /** Records the notifications of a thread as steps of one run, in the order of their arrival. */
 export class Recording {
   readonly steps: Steps
@@ -52,20 +63,25 @@ export class Recording {
   #isComplete = true
   /** The calls of the newest answer: undefined while they run. */
   readonly #calls = new Map<string, StepResult | undefined>()
-  /** Calls that Codex has announced, and that nobody has asked about yet. */
+  /** Calls of the newest answer that Codex has not asked about yet. */
   readonly #announced = new Set<string>()
+  /** All calls of the newest answer have been announced. */
+  #isReceived = false
   readonly #outputs = new Map<string, string>()
   #finalText = ""
   /** Of a message that the model is writing. */
   #partialText = ""
   #idle: (() => void) | undefined
+  #idleTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #stopMs: number
 
-  constructor(host: TurnHost, turns: number, model: string, counted: Usage, events: RecordingEvents) {
+  constructor(host: TurnHost, { turns, model, counted, stopMs }: RecordingOptions, events: RecordingEvents) {
     this.#host = host
     this.steps = new Steps(host, turns, model)
     this.#meter = new Meter(host, counted)
     this.#total = counted
     this.#events = events
+    this.#stopMs = stopMs
   }
 
   /** The text of the newest message of the model. */
@@ -135,7 +151,7 @@ export class Recording {
     this.#checkIdle()
   }
 
-  /** Resolves when no call of the newest answer is running. */
+  /** Resolves when no call of the newest answer is running, and none can follow. */
   whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idle = resolve
@@ -172,12 +188,11 @@ export class Recording {
         // The retries of a built-in model provider cannot be turned off. Other errors end the turn, which says why.
         if (params.willRetry === true) this.#warn(textOf(objectOf(params.error).message))
         return
-      case "rawResponseItem/completed": {
-        const callId = readEscalation(params.item)
-        if (callId !== undefined) this.#events.onEscalation(callId)
-        return
-      }
+      case "rawResponseItem/completed":
+        return this.#rawCall(readRawCall(params.item))
       case "rawResponse/completed":
+        this.#isReceived = true
+        this.#checkIdle()
         // The total comes only after all calls of the answer, so never if one of them is suspended.
         if (params.usage) this.#meter.add(usageOf(params.usage), this.steps.model)
         return
@@ -216,6 +231,16 @@ export class Recording {
   #announce({ id, eventName, sourcePath }: ReturnType<typeof objectOf>): void {
     const [, callId] = textOf(id).split(`:${textOf(sourcePath)}:`)
     if (eventName === "preToolUse" && callId && !this.steps.hasCall(callId)) this.#announced.add(callId)
+  }
+
+  /** Codex starts the calls of an answer while it still receives the others. An invalid call has an output, and is not asked about. */
+  #rawCall(call: RawCall | undefined): void {
+    if (call === undefined) return
+    const { callId, isOutput, isEscalated } = call
+    if (isEscalated) this.#events.onEscalation(callId)
+    if (isOutput) this.#announced.delete(callId)
+    else if (!this.steps.hasCall(callId)) this.#announced.add(callId)
+    this.#checkIdle()
   }
 
   async #completed(item: Item | undefined): Promise<void> {
@@ -287,6 +312,7 @@ export class Recording {
   #completeStep(): void {
     if (this.#isComplete) return
     this.#isComplete = true
+    this.#isReceived = false
     this.#announced.clear()
     // The model goes on while such a command runs.
     for (const [callId, result] of this.#calls) {
@@ -315,7 +341,11 @@ export class Recording {
   }
 
   #checkIdle(): void {
-    const isRunning = [...this.#calls.values()].some((result) => result === undefined)
-    if (!isRunning && this.#announced.size === 0) this.#idle?.()
+    const idle = this.#idle
+    if (idle === undefined) return
+    clearTimeout(this.#idleTimer)
+    if ([...this.#calls.values()].some((result) => result === undefined)) return
+    if (this.#isReceived && this.#announced.size === 0) idle()
+    else this.#idleTimer = setTimeout(idle, this.#stopMs)
   }
 }

@@ -49,22 +49,26 @@ export class ThreadRun implements GateDesk {
   #unsent: string[] = []
 
   constructor(parts: RunParts) {
-    const { host, request, thread, counted, gate } = parts
+    const { host, request, thread, counted, stopMs, gate } = parts
     this.#parts = parts
     this.#halted = new Promise((resolve) => {
       this.#halt = resolve
     })
-    this.#recording = new Recording(host, request.from.turns, thread.model, counted, {
-      onHalt: (stop) => this.#halt(stop),
-      onStepEnd: (hadCalls) => this.#stepEnded(hadCalls),
-      takeSteer: (clientId) => this.#takeSteer(clientId),
-      onUsage: (total) => parts.onProgress(total),
-      onStored: () => parts.onProgress(this.#recording.total),
-      isPermitted: (callId) => gate.isPermitted(callId),
-      isInterrupted: () => this.#isInterrupted,
-      note: (item) => gate.note(item),
-      onEscalation: (callId) => gate.escalated(callId),
-    })
+    this.#recording = new Recording(
+      host,
+      { turns: request.from.turns, model: thread.model, counted, stopMs },
+      {
+        onHalt: (stop) => this.#halt(stop),
+        onStepEnd: (hadCalls) => this.#stepEnded(hadCalls),
+        takeSteer: (clientId) => this.#takeSteer(clientId),
+        onUsage: (total) => parts.onProgress(total),
+        onStored: () => parts.onProgress(this.#recording.total),
+        isPermitted: (callId) => gate.isPermitted(callId),
+        isInterrupted: () => this.#isInterrupted,
+        note: (item) => gate.note(item),
+        onEscalation: (callId) => gate.escalated(callId),
+      },
+    )
   }
 
   /** Never rejects. */
