@@ -65,10 +65,12 @@ async function race(store: Store, seed: number): Promise<readonly RunRecord[]> {
   const work = async () => {
     for (let writes = random() * 12; writes > 0; writes--) await clock.create(`tick-${ticks++}`, new Uint8Array())
   }
-  const slow = (process: string) => processOn(delayed(store, random), process, work)
-  const first = slow("p0").run({ task: "work", runId: "r" })
+  const isTaken = async () => (await readRow(folder)).row?.records.some(({ type }) => type === "run-resume")
+  const slow = (process: string, work: () => Promise<void>) => processOn(delayed(store, random), process, work)
+  // However fast its process is, no run is done before another one has taken it once.
+  const first = slow("p0", () => until(isTaken).then(work)).run({ task: "work", runId: "r" })
   const taking = ["p1", "p2", "p3"].map(async (process) => {
-    const runtime = slow(process)
+    const runtime = slow(process, work)
     for (let attempt = 0; attempt < 4; attempt++) {
       await until(() => folder.exists(shardName(0)))
       await pauses(random() * 40)

@@ -64,6 +64,7 @@ export class ScriptedCodex {
       (await this.#stage.play({
         answer: async (...calls) => {
           for (const call of calls) this.#announce(call)
+          this.#tell("rawResponse/completed", {})
           await Promise.all(calls.map((call) => this.#act(call)))
           this.#count(id)
         },
@@ -76,6 +77,7 @@ export class ScriptedCodex {
   }
 
   #announce({ id }: ScriptedCall): void {
+    this.#tell("rawResponseItem/completed", { item: { type: "function_call", call_id: id, arguments: "{}" } })
     const run = { id: `pre-tool-use:0:/config.toml:${id}`, eventName: "preToolUse", sourcePath: "/config.toml" }
     this.#tell("hook/started", { run })
   }
