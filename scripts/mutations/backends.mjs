@@ -388,4 +388,9 @@ export const mutations = [
     [[own, "output: bound(outcome) }", "output: outcome.output }"]],
     ["src/runtime/calls/own-calls.test.ts", "the journal keeps 100,000 characters and 256 KB"],
   ),
+  mutation(
+    "backends: the journal keeps every image of a vendor's result",
+    [[own, "output.length === 0 ? output : toParts(output)", "output"]],
+    ["src/runtime/calls/own-calls.test.ts", "the journal keeps as many images of a vendor's result"],
+  ),
 ]

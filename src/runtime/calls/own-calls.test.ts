@@ -2,6 +2,8 @@ import { expect, test } from "vitest"
 import { actingBackend } from "../../../test/support/acting-backend.ts"
 import type { Permit, TurnHost } from "../../contract/backend.ts"
 import type { OwnTool } from "../../contract/capabilities.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import type { RunRecord } from "../../contract/event.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
@@ -17,9 +19,9 @@ async function run(act: (host: TurnHost) => Promise<void>, config: Partial<Runti
   const defaults = { store: memoryStore, backend: () => actingBackend(act), again, ...(policy && { policy }) }
   const runtime = assembleRuntime(config, defaults)
   const result = await runtime.run({ task: "Pay." })
-  const types: string[] = []
-  for await (const record of runtime.events(result.runId)) types.push(record.type)
-  return { result, types }
+  const records: RunRecord[] = []
+  for await (const record of runtime.events(result.runId)) records.push(record)
+  return { result, records, types: records.map(({ type }): string => type) }
 }
 
 const recordCall = (host: TurnHost, callId: string, args: Json = { to: "Ada" }) =>
@@ -212,21 +214,34 @@ test.each(["graceful", "immediate"] as const)(
   },
 )
 
-test("the journal keeps 100,000 characters and 256 KB of a vendor's result", async () => {
-  const texts = ["x".repeat(300_000), "\u{1f411}".repeat(90_000)]
-  const { result } = await run(async (host) => {
-    for (const [index, text] of texts.entries()) {
-      recordCall(host, `${index}`)
-      await host.authorize(payment(`${index}`), tool)
-      const outcome = { status: "ok" as const, output: [{ type: "text" as const, text }] }
-      host.emit({ type: "tool-result", callId: `${index}`, outcome, durationMs: 1 })
-    }
-  })
-  const [long = "", wide = ""] = result.toolCalls.map(({ result: kept }) => kept ?? "")
-  for (const kept of [long, wide]) expect(kept).toMatch(/\[cut here in the journal\]$/)
-  expect(long.length).toBeLessThan(100_100)
-  expect(new TextEncoder().encode(wide).length).toBeLessThan(256 * 1024 + 100)
+test.each([
+  ["one text", ["x".repeat(300_000)]],
+  ["one text of wide characters", ["\u{1f411}".repeat(90_000)]],
+  ["many texts", Array.from({ length: 50 }, () => "x".repeat(6_000))],
+])("the journal keeps 100,000 characters and 256 KB of a vendor's result of %s", async (_, texts) => {
+  const kept = await recorded(texts.map((text) => ({ type: "text", text })))
+  const whole = kept.map((part) => (part.type === "text" ? part.text : "")).join("")
+  expect(whole).toMatch(/\n\[cut: \d+ bytes omitted\]$/)
+  expect(whole.length).toBeLessThanOrEqual(100_000)
+  expect(whole.length).toBeGreaterThan(60_000)
+  expect(new TextEncoder().encode(whole).length).toBeLessThanOrEqual(256 * 1024)
 })
+
+test("the journal keeps as many images of a vendor's result as of other results", async () => {
+  const data = `iVBORw0KGgo${"A".repeat(4_000_000 - 11)}`
+  const kept = await recorded(Array.from({ length: 5 }, () => ({ type: "image", mediaType: "image/png", data })))
+  expect(kept.map(({ type }) => type)).toEqual(["image", "image", "text", "text", "text"])
+})
+
+/** What the journal has of a vendor's result. */
+async function recorded(output: readonly ContentPart[]): Promise<readonly ContentPart[]> {
+  const { records } = await run(async (host) => {
+    recordCall(host, "1")
+    await host.authorize(payment("1"), tool)
+    host.emit({ type: "tool-result", callId: "1", outcome: { status: "ok", output }, durationMs: 1 })
+  })
+  return records.flatMap((record) => (record.type === "tool-result" ? record.outcome.output : []))
+}
 
 test("a link that is made while a person is asked refuses the call of a vendor", async () => {
   const read: OwnTool = { name: "Read", nativeName: "vendor_read", effect: "none", risk: "low" }

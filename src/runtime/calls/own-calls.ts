@@ -6,7 +6,8 @@ import type { ProjectedCall } from "../../journal/projected-call.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
-import { truncateUtf8 } from "../../lib/truncate.ts"
+import { toParts } from "../../tools/kernel/content-parts.ts"
+import { cutParts, fits, type OutputLimits } from "../../tools/kernel/output.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { realArgs } from "../entry.ts"
 import { mayUse } from "../extensions/settings.ts"
@@ -162,9 +163,8 @@ function refuse(reason: string): Permit {
 
 /** The model has received the whole output from its vendor; the journal keeps as much of it as of other results. */
 function bound({ output }: ToolOutcome): ToolOutcome["output"] {
-  return output.map((part) => {
-    if (part.type !== "text") return part
-    const { text, truncated } = truncateUtf8(part.text, { maxBytes: 256 * 1024, maxCharacters: 100_000 })
-    return truncated ? { type: "text", text: `${text}\n[cut here in the journal]` } : part
-  })
+  const parts = output.length === 0 ? output : toParts(output)
+  return fits(parts, KEPT) ? parts : cutParts(parts, KEPT)
 }
+
+const KEPT: OutputLimits = { maxBytes: 256 * 1024, maxCharacters: 100_000 }
