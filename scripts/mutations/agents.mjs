@@ -162,4 +162,9 @@ export const mutations = [
     [["src/lib/compaction/brief.ts", "short(inert(part.text), 4 * longest)", "short(part.text, 4 * longest)"]],
     brief("a text of the model neither begins nor ends"),
   ),
+  mutation(
+    "agents: an agent that must not pause does after a crash",
+    [["src/runtime/calls/finish-open-calls.ts", "run.place?.deniesQuestions || isTold", "isTold"]],
+    near("a call of an agent that must not pause is unknown after a crash"),
+  ),
 ]

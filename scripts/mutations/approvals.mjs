@@ -172,4 +172,9 @@ export const mutations = [
     [[rules, "if (scope.tool !== call.tool) return false", ""]],
     scopes("it covers no other tool with the same arguments"),
   ),
+  mutation(
+    "approvals: a decision about a call counts for another tool",
+    [["src/runtime/calls/decide.ts", '[name, args, cwd, "inexact"]', '[args, cwd, "inexact"]']],
+    ["src/runtime/calls/decide.test.ts", "a decision is valid for one tool"],
+  ),
 ]

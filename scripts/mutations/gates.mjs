@@ -102,4 +102,25 @@ export const mutations = [
     [["src/backends/pi/session.ts", "    if (this.#begun.has(id)) return said(ID_USED)\n", ""]],
     ["src/backends/pi/session.test.ts", "does not run a call under the id of another one of the same answer"],
   ),
+  mutation(
+    "gates: a tool of an agent whose name has that of a server in it counts as the server's",
+    [["src/backends/acp/tools.ts", "native.startsWith(prefix)", "native.includes(prefix)"]],
+    ["src/backends/acp/translate.test.ts", "of a server's tool is that of the longest server name"],
+  ),
+  mutation(
+    "gates: a waiting call of the runtime's tools is repeated by an ACP agent",
+    [
+      [
+        "src/backends/acp/run.ts",
+        'isOwn ? { reason: "suspended", resumeBy: "repeat" }',
+        'true ? { reason: "suspended", resumeBy: "repeat" }',
+      ],
+    ],
+    ["src/backends/acp/gate.test.ts", "and is one of the runtime's tools stops the agent"],
+  ),
+  mutation(
+    "gates: the model of an ACP agent's quota is not read",
+    [["src/backends/acp/translate.ts", "Array.isArray(quota.model_usage) ? quota.model_usage : []", "[]"]],
+    ["src/backends/acp/translate.test.ts", "the model of a prompt is the one of its quota"],
+  ),
 ]

@@ -1,7 +1,17 @@
 import { expect, test } from "vitest"
-import { agent, calls, eventsOf, part, pauses, processOver, resultsIn } from "../../../test/support/agent-scene.ts"
+import {
+  acting,
+  agent,
+  calls,
+  eventsOf,
+  part,
+  pauses,
+  processOver,
+  resultsIn,
+} from "../../../test/support/agent-scene.ts"
 import type { AgentType } from "../../contract/agents.ts"
 import type { Json } from "../../contract/json.ts"
+import type { ToolContext } from "../../contract/tool.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { fileTools } from "../../tools/index.ts"
 import { memoryFiles } from "../../tools/memory-files.ts"
@@ -70,4 +80,29 @@ test.each([
 ])("a type of agents with %s is rejected", (_, more, message) => {
   const a = { description: "d", system: "s", ...more } as AgentType // Not one: plain JavaScript may pass it.
   expect(() => processOver(memoryStore(), {}, { agents: { types: { a } } })).toThrow(message)
+})
+
+test("a call of an agent that must not pause is unknown after a crash, and its run does not pause for it", async () => {
+  const store = memoryStore()
+  const roles = { lead: [calls(agent("one")), "Done."], one: [calls(part("act")), "One."] }
+  const config = { agents: { gates: "deny" }, unknownOutcome: "pause" } as const
+  const ran: Json[] = []
+  let hasBegun = () => {}
+  const begun = new Promise<void>((resolve) => {
+    hasBegun = resolve
+  })
+  const hangs = (_: object, { signal }: ToolContext) => {
+    hasBegun()
+    return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("stopped")))
+  }
+  const first = processOver(store, roles, { ...config, tools: [acting([], { run: hangs })] })
+  const lost = first.runtime.run({ task: "lead", runId: "r" })
+  await begun
+  const next = processOver(store, roles, { ...config, tools: [acting(ran)] })
+  expect(await next.runtime.resume({ runId: "r", takeover: true })).toMatchObject({ status: "done", text: "Done." })
+  expect(resultsIn(next.model.asked.find((messages) => JSON.stringify(messages).includes("act")) ?? [])).toMatch(
+    /act was running when/,
+  )
+  expect((await lost).error?.code).toBe("fenced")
+  expect(ran).toEqual([])
 })
