@@ -11,7 +11,6 @@ import {
 } from "../../../test/support/agent-scene.ts"
 import type { AgentType } from "../../contract/agents.ts"
 import type { Json } from "../../contract/json.ts"
-import type { ToolContext } from "../../contract/tool.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { fileTools } from "../../tools/index.ts"
 import { memoryFiles } from "../../tools/memory-files.ts"
@@ -91,9 +90,12 @@ test("a call of an agent that must not pause is unknown after a crash, and its r
   const begun = new Promise<void>((resolve) => {
     hasBegun = resolve
   })
-  const hangs = (_: object, { signal }: ToolContext) => {
+  let ends = () => {}
+  const hangs = () => {
     hasBegun()
-    return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("stopped")))
+    return new Promise<string>((resolve) => {
+      ends = () => resolve("acted")
+    })
   }
   const first = processOver(store, roles, { ...config, tools: [acting([], { run: hangs })] })
   const lost = first.runtime.run({ task: "lead", runId: "r" })
@@ -103,6 +105,7 @@ test("a call of an agent that must not pause is unknown after a crash, and its r
   expect(resultsIn(next.model.asked.find((messages) => JSON.stringify(messages).includes("act")) ?? [])).toMatch(
     /act was running when/,
   )
+  ends()
   expect((await lost).error?.code).toBe("fenced")
   expect(ran).toEqual([])
 })
