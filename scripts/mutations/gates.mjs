@@ -123,4 +123,20 @@ export const mutations = [
     [["src/backends/acp/translate.ts", "Array.isArray(quota.model_usage) ? quota.model_usage : []", "[]"]],
     ["src/backends/acp/translate.test.ts", "the model of a prompt is the one of its quota"],
   ),
+  mutation(
+    "gates: a conversation that Pi shortened keeps its old beginning",
+    [
+      [
+        "src/backends/pi/session.ts",
+        'messages.slice(0, 1).filter(({ role }) => role === "system")',
+        "messages.slice(0, 1)",
+      ],
+    ],
+    ["src/backends/pi/session.test.ts", "shortens what it was given to the window that Pi knows"],
+  ),
+  mutation(
+    "gates: the window of Pi's table counts as assumed",
+    [["src/backends/pi/context.ts", "window: model.contextWindow, isAssumed: false", "window: model.contextWindow"]],
+    ["src/backends/pi/session.test.ts", "shortens what it was given to the window that Pi knows"],
+  ),
 ]
