@@ -1,13 +1,14 @@
-// Removes single checks, `if (…) return` or `if (…) throw`, one at a time in a copy of the repository, and shows which of them no test
-// notices. Beside scripts/mutate.mjs, whose mutations break promises that somebody thought of. All tests of `npm test` take part: a
-// first run with probes tells which of them reach a check.
+// Removes single checks, `if (…) return`, `if (…) throw` and blocks that end so, one at a time in a copy of the repository, and shows
+// which of them no test notices. Beside scripts/mutate.mjs, whose mutations break promises that somebody thought of. All tests of
+// `npm test` take part: a first run with probes tells which of them reach a check.
 // Usage: node scripts/mutate-checks.mjs [part of a path …] [--sample N] [--seed N] [--changed REVISION]
 import { execFileSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { checksIn, withCondition } from "./mutate/checks.mjs"
 import { reachOf } from "./mutate/reach.mjs"
 import { sample, sourcesIn } from "./mutate/sources.mjs"
 import { survivors } from "./mutate/survivors.mjs"
@@ -31,7 +32,9 @@ const checks = rooms
       (positionals.length === 0 || positionals.some((part) => file.includes(part))) &&
       (!changed || changed.split("\n").includes(file)),
   )
-  .flatMap(checksIn)
+  .flatMap((file) =>
+    checksIn(repository, file).map((check) => ({ ...check, room: rooms.find((room) => file.startsWith(room)) })),
+  )
 const nameOf = ({ file, text }) => `${file} ${text}`
 const wanted = values.sample === undefined ? checks : sample(checks, Number(values.sample), nameOf, Number(values.seed))
 console.log(`${wanted.length} of ${checks.length} checks`)
@@ -57,12 +60,13 @@ async function work(runner, queue) {
   for (let check = queue.shift(); check; check = queue.shift()) {
     const { verdict, detail } = await verdictOn(runner, check)
     counts.get(check.room)[verdict]++
-    console.log(`${check.file}:${check.line} ${check.text} | ${verdict} ${detail}`)
+    console.log(`${check.file}:${check.line} ${check.text.replace(/\s+/g, " ")} | ${verdict} ${detail}`)
   }
 }
 
 /** The tests in its own folder notice most, so they run first. */
-async function verdictOn(runner, { file, text, edits, tests }) {
+async function verdictOn(runner, check) {
+  const { file, text, tests } = check
   const isNear = (test) => dirname(test.file) === dirname(file)
   const ordered = [...tests.filter(isNear), ...tests.filter((test) => !isNear(test))]
   for (const batch of batchesOf(ordered)) {
@@ -72,9 +76,12 @@ async function verdictOn(runner, { file, text, edits, tests }) {
       unrunnable = [],
       error,
     } = await runner.run({
-      ...{ edits, limitMs, tests: batch.map((test) => [test.file, ""]) },
+      edits: [withCondition(check, "false as boolean")],
+      tests: batch.map((test) => [test.file, ""]),
+      limitMs,
     })
-    const [first] = error === undefined ? [...failed, ...unrunnable] : [error]
+    if (error !== undefined) throw new Error(`${file}: ${text}: ${error}`)
+    const [first] = [...failed, ...unrunnable]
     if (first !== undefined) return { verdict: "caught", detail: `by "${first}"` }
   }
   const known = survivors.find((survivor) => survivor.file === file && survivor.check === text)
@@ -105,18 +112,4 @@ function testFiles() {
   const projects = ["--project", "portable", "--project", "system"]
   const output = execFileSync(process.execPath, [...list, ...projects], { cwd: repository, encoding: "utf8" })
   return JSON.parse(output).map(({ file }) => file.slice(repository.length))
-}
-
-function checksIn(file) {
-  const source = readFileSync(join(repository, file), "utf8")
-  const room = rooms.find((name) => file.startsWith(name))
-  return source.split("\n").flatMap((text, index) => {
-    const [, start, condition] = /^(\s*if )\((.*)\) (?:return|throw)\b/.exec(text) ?? []
-    // A text that stands twice cannot be told apart.
-    if (condition === undefined || source.split(text).length !== 2) return []
-    const replace = text.replace(`${start}(${condition})`, () => `${start}(false as boolean)`)
-    return [
-      { room, file, line: index + 1, text: text.trim(), edits: [{ file, find: text, replace, start, condition }] },
-    ]
-  })
 }

@@ -620,9 +620,10 @@ test("a result does not claim more enforcement than its backend declares, howeve
   expect(result.enforcement).toEqual([weak])
   const moved = createRuntime({ workspace, store, model: scriptedModel(["Done."]), backends: [backend], tools: [] })
   const { runId } = await moved.fork(result.runId)
-  expect(await moved.resume({ runId, answer: "Go on.", backend: "native" })).toMatchObject({
-    enforcement: [{ tools: "*", gate: "ours" }],
-  })
+  const resumed = await moved.resume({ runId, answer: "Go on.", backend: "native" })
+  const everything = { gate: "ours", rewrite: true, failsClosed: true, exactArguments: true, ledger: "intent" } as const
+  expect(resumed.enforcement).toEqual([{ tools: "*", ...everything }])
+  expect((await moved.run({ task: "x", backend: "native" })).enforcement).toEqual([{ tools: "*", ...everything }])
 })
 
 test("a program that prints its keys does not get them into the list of backends", async () => {

@@ -367,6 +367,11 @@ describe("the index of a base", () => {
       "with a search index that fails in use",
       (index: string) => index.replace(/"index":\[.*$/s, '"index":[["leave",{"0":7}],["leave",null]]}}'),
     ],
+    [
+      "without the lengths of its fields, which only a search needs",
+      (index: string) =>
+        index.replace(/"fieldLength":\{.*?\},"averageFieldLength"/s, '"fieldLength":{},"averageFieldLength"'),
+    ],
     ["with other fields", (index: string) => index.replace('"storedFields":', '"forgotten":')],
   ])("KB-03 that is %s is replaced in memory, with a warning", async (_, damage) => {
     const store = memoryStore()
@@ -448,6 +453,34 @@ describe("the extension", () => {
     expect(results[0]).toContain("handbook/people/Sick leave.md")
     expect(results[0]).not.toContain("leave.md#")
     expect(results[1]).toContain("has no file")
+  })
+
+  test("has each document once if a run names its folder and one above it", async () => {
+    const store = memoryStore()
+    await addDocuments(store, handbook)
+    const { system, results } = await callsIn(store, [search("sick")], {
+      extension: knowledge({ folders: ["handbook/people", "handbook", "handbook/people"] }),
+    })
+    expect(system).toContain(
+      `- handbook (${Object.keys(handbook).filter((path) => path.startsWith("handbook/")).length} files)`,
+    )
+    expect(results[0]?.match(/^handbook\/people\/Sick leave\.md/gm)).toHaveLength(1)
+  })
+
+  test("KB-04 is searched over all bases for the best sections, and numbers are found exactly", async () => {
+    const store = memoryStore()
+    const weak = Array.from({ length: 5 }, (_, index) => [
+      `a/weak-${index}.md`,
+      `# Notes\n\n${"filler ".repeat(200)} harbour`,
+    ])
+    await addDocuments(store, {
+      ...Object.fromEntries(weak),
+      "b/best.md": "# Harbour\n\nAll about the harbour. Error 10421.",
+    })
+    const { results } = await callsIn(store, [search("harbour"), search("10422"), search("10421")])
+    expect(results[0]).toMatch(/^b\/best\.md/)
+    expect(results[1]).toMatch(/^No section matches/)
+    expect(results[2]).toContain("b/best.md")
   })
 
   test.each([

@@ -65,7 +65,7 @@ async function race(store: Store, seed: number): Promise<readonly RunRecord[]> {
   const work = async () => {
     for (let writes = random() * 12; writes > 0; writes--) await clock.create(`tick-${ticks++}`, new Uint8Array())
   }
-  const isTaken = async () => (await readRow(folder)).row?.records.some(({ type }) => type === "run-resume")
+  const isTaken = async () => (await readRow(folder)).row?.records.some(({ type }) => type === "run-resume") ?? false
   const slow = (process: string, work: () => Promise<void>) => processOn(delayed(store, random), process, work)
   // However fast its process is, no run is done before another one has taken it once.
   const first = slow("p0", () => until(isTaken).then(work)).run({ task: "work", runId: "r" })

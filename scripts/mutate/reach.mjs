@@ -1,4 +1,5 @@
 import { appendFileSync, readFileSync } from "node:fs"
+import { withCondition } from "./checks.mjs"
 
 /** The setup file of every test: what is put in front of it runs in each test file. */
 const SETUP = "test/support/property-seed.ts"
@@ -10,7 +11,12 @@ const SETUP_START = "import fc from"
  */
 export async function reachOf(checks, testFiles, runners, log) {
   appendFileSync(log, "")
-  const edits = [...checks.map(probed), { file: SETUP, find: SETUP_START, replace: `${recorder(log)}${SETUP_START}` }]
+  // From the end of each file: the text of a check may have earlier ones in it.
+  const probes = checks
+    .map((check, index) => ({ line: check.line, edit: probe(check, index) }))
+    .toSorted((one, other) => other.line - one.line)
+    .map(({ edit }) => edit)
+  const edits = [...probes, { file: SETUP, find: SETUP_START, replace: `${recorder(log)}${SETUP_START}` }]
   const shares = runners.map((_, index) => testFiles.filter((_, place) => place % runners.length === index))
   const results = await Promise.all(
     runners.map((runner, index) =>
@@ -31,10 +37,9 @@ export async function reachOf(checks, testFiles, runners, log) {
 
 const WHOLE_MS = 1_800_000
 
-function probed({ edits: [{ file, find, start, condition }] }, index) {
+function probe(check, index) {
   // A thread that a test starts has no recorder.
-  const probe = `${start}(globalThis.reached?.(${index}) !== false && (${condition}))`
-  return { file, find, replace: find.replace(`${start}(${condition})`, () => probe) }
+  return withCondition(check, `globalThis.reached?.(${index}) !== false && (${check.condition})`)
 }
 
 const recorder = (log) => `import { appendFileSync } from "node:fs"

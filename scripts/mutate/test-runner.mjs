@@ -13,7 +13,8 @@ export class TestRunner {
 
   constructor(copy) {
     this.#copy = copy
-    for (const name of ["src", "test", "scripts", "tsconfig.json", "vitest.config.ts", "package.json"]) {
+    const documents = ["docs", "README.md", "SECURITY.md"]
+    for (const name of ["src", "test", "scripts", ...documents, "tsconfig.json", "vitest.config.ts", "package.json"]) {
       cpSync(join(repository, name), join(this.#copy, name), { recursive: true })
     }
     symlinkSync(join(repository, "node_modules"), join(this.#copy, "node_modules"))

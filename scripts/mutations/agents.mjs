@@ -5,6 +5,8 @@ const agents = "src/runtime/agents"
 const fold = "src/journal/projection.ts"
 const tree = (name) => ["test/agents.test.ts", name]
 const background = (name) => ["test/agents-background.test.ts", name]
+const near = (name) => ["src/runtime/agents/agents.test.ts", name]
+const brief = (name) => ["src/lib/compaction/brief.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -58,7 +60,7 @@ export const mutations = [
   ),
   mutation(
     "agents: an answer can end its own fence",
-    [[agents, 'return text.replaceAll(/<(\\/?)(agent-answer|agent-message)\\b/g, "<$1 $2")', "return text"]],
+    [[agents, 'withoutTags("agent-(?:answer|message)", visibleText(text))', "text"]],
     tree("an answer that claims an approval"),
   ),
   mutation(
@@ -123,5 +125,46 @@ export const mutations = [
     "agents: a fork counts the agents of the run that it copies",
     [["src/journal/agent-fold.ts", "    if (isCopied) return\n", ""]],
     ["test/agents-spending.test.ts", "a fork does not count the agents"],
+  ),
+  mutation(
+    "agents: the name of a file that an agent changed forges lines of the runtime",
+    [[agents, "changed.add(oneLine(withoutFences(path)))", "changed.add(withoutFences(path))"]],
+    near("each within its line, and counts the others"),
+  ),
+  mutation(
+    "agents: any number of changed files is named",
+    [[agents, "changed.slice(0, MOST_FILES)", "changed"]],
+    near("names twenty of the files that it changed"),
+  ),
+  mutation(
+    "agents: an agent that waits for its slot begins although the run is released",
+    [[agents, "if (above.releasing) {", "if (false) {"]],
+    near("an agent that waits for its slot while the run is released"),
+  ),
+  mutation(
+    "agents: one tool among the tools of a type suffices",
+    [[agents, "tools.every(isTool)", "tools.some(isTool)"]],
+    near("a type of agents with something among its tools that is none"),
+  ),
+  mutation(
+    "agents: a description of spaces is one",
+    [[agents, 'text.trim() === "") throw invalid(name', 'text === "") throw invalid(name']],
+    near("a type of agents with a description of spaces"),
+  ),
+  mutation(
+    "agents: a text ends its fence in another spelling",
+    [["src/lib/text/data-fence.ts", '`<(?=[\\\\s/]{0,20}(?:${tags}))`, "gi"', '`<(?=/?(?:${tags}))`, "g"']],
+    tree("an answer that claims an approval"),
+    brief("the result of a call neither begins nor ends"),
+  ),
+  mutation(
+    "agents: a text of the model ends the record that another backend gets",
+    [["src/lib/compaction/brief.ts", "short(inert(part.text), 4 * longest)", "short(part.text, 4 * longest)"]],
+    brief("a text of the model neither begins nor ends"),
+  ),
+  mutation(
+    "agents: an agent that must not pause does after a crash",
+    [["src/runtime/calls/finish-open-calls.ts", "run.place?.deniesQuestions || isTold", "isTold"]],
+    near("a call of an agent that must not pause is unknown after a crash"),
   ),
 ]

@@ -172,4 +172,19 @@ export const mutations = [
     [[rules, "if (scope.tool !== call.tool) return false", ""]],
     scopes("it covers no other tool with the same arguments"),
   ),
+  mutation(
+    "approvals: a decision about a call counts for another tool",
+    [["src/runtime/calls/decide.ts", '[name, args, cwd, "inexact"]', '[args, cwd, "inexact"]']],
+    ["src/runtime/calls/decide.test.ts", "a decision is valid for one tool"],
+  ),
+  mutation(
+    "approvals: a person is asked about a call that the policy denies",
+    [["src/runtime/calls/decide.ts", 'if (ruled.kind === "deny") return ruled\n  const question', "const question"]],
+    ["src/runtime/calls/decide.test.ts", "a call that the policy denies stays denied"],
+  ),
+  mutation(
+    "approvals: a call that cannot run is asked about",
+    [["src/runtime/calls/decide.ts", "tool === undefined || call.invalid !== undefined", "tool === undefined"]],
+    ["src/runtime/calls/decide.test.ts", "a call that cannot run is answered"],
+  ),
 ]

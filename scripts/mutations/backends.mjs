@@ -470,8 +470,8 @@ export const mutations = [
     ["src/runtime/calls/own-calls.test.ts", "the journal keeps 100,000 characters and 256 KB"],
   ),
   mutation(
-    "backends: the journal keeps images of a vendor's result that no provider takes",
-    [[own, "toParts(output)", "output"]],
-    ["src/runtime/calls/own-calls.test.ts", "images of a vendor's result that providers reject"],
+    "backends: the journal keeps every image of a vendor's result",
+    [[own, "output.length === 0 ? output : toParts(output)", "output"]],
+    ["src/runtime/calls/own-calls.test.ts", "the journal keeps as many images of a vendor's result"],
   ),
 ]

@@ -135,4 +135,24 @@ export const mutations = [
     [[native, "if (told === undefined && isAboutBytes(failure)) return\n", ""]],
     bound("stays as it is after a refusal of the body's size"),
   ),
+  mutation(
+    "compaction: every result of a last turn gets the same share of its room",
+    [[native, "[...sizes].sort((a, b) => a - b)", "sizes"]],
+    bound("short results stay whole and leave the rest of their share to long ones"),
+  ),
+  mutation(
+    "compaction: a summary is summarised alone",
+    [[native, "isSummary(message)) + 1", "isSummary(message))"]],
+    bound("what is behind a summary is shortened only if it is more than the last turn"),
+  ),
+  mutation(
+    "compaction: a run that is asked to shorten what cannot be shortened fails",
+    [[native, 'if (cause === "asked") {', "if (false) {"]],
+    bound("what is behind a summary is shortened only if it is more than the last turn"),
+  ),
+  mutation(
+    "compaction: summaries of a smaller window end a run with a larger one",
+    [[native, "this.#recent.filter((past) => past.window >= Math.round(window))", "this.#recent"]],
+    ["src/backends/native/compaction/compactor.test.ts", "summaries of a smaller window are no sign"],
+  ),
 ]

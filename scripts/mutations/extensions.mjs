@@ -9,6 +9,7 @@ const service = (name) => ["test/api.test.ts", name]
 const attack = (name) => ["test/api-attacks.test.ts", name]
 const skill = (name) => ["src/extensions/skills/skills.test.ts", name]
 const remember = (name) => ["src/extensions/memory/memory.test.ts", name]
+const item = (name) => ["src/extensions/memory/items.test.ts", name]
 const place = (name) => ["src/extensions/knowledge/attacks.test.ts", name]
 const knowing = (name) => ["test/knowledge.test.ts", name]
 const kept = (name) => ["test/api-secrets.test.ts", name]
@@ -314,5 +315,72 @@ export const mutations = [
       ],
     ],
     ["src/extensions/memory/items.test.ts", "items that others write later are seen"],
+  ),
+  mutation(
+    "memory: people cannot correct what people wrote",
+    [[memory, "(newer.run === undefined || older.run !== undefined)", "older.run !== undefined"]],
+    item("a person may correct what a person wrote"),
+  ),
+  mutation(
+    "memory: the time of an item ends at its first colon",
+    [[memory, 'line.slice(line.indexOf(":") + 1)', 'line.slice(line.lastIndexOf(":") + 1)']],
+    item("an item is read as it was written"),
+  ),
+  mutation(
+    "memory: episodes come in the order of the ids of their runs",
+    [
+      [
+        memory,
+        ".toSorted((left, right) => (left.at < right.at ? 1 : -1))\n  }\n\n  async #read",
+        "\n  }\n\n  async #read",
+      ],
+    ],
+    item("episodes come newest first"),
+  ),
+  mutation(
+    "memory: a run that ends twice alike has two episodes",
+    [[memory, "if (other?.status === status && other.text === episode.text) return", ""]],
+    item("episodes come newest first"),
+  ),
+  mutation(
+    "memory: a profile is cut without a warning",
+    [[memory, "rules.isCut || facts.isCut", "rules.isCut"]],
+    remember("that has not the whole profile"),
+  ),
+  mutation(
+    "memory: spaces are remembered",
+    [[memory, 'redact(String(given.text ?? "")).trim()', 'redact(String(given.text ?? ""))']],
+    remember("cannot fill the memory beyond its limit"),
+  ),
+  mutation(
+    "knowledge: the first base with a match comes first",
+    [[knowledge, ".sort((left, right) => right.hit.score - left.hit.score)", ""]],
+    knowing("KB-04 is searched over all bases"),
+  ),
+  mutation(
+    "knowledge: a document of two folders is there twice",
+    [[knowledge, "files.filter(({ path }) => !known.some((file) => file.path === path))", "files"]],
+    knowing("has each document once if a run names its folder"),
+  ),
+  mutation(
+    "knowledge: other numbers are found",
+    [
+      [
+        knowledge,
+        "(term.length > 4 && !isUnspaced(term) && !/\\d/.test(term) ? 0.2 : false)",
+        "(term.length > 4 ? 0.2 : false)",
+      ],
+    ],
+    knowing("KB-04 is searched over all bases"),
+  ),
+  mutation(
+    "knowledge: an index that fails in a search fails the search",
+    [[knowledge, "return (await this.#kept(this.#built(await BaseIndex.empty()))).find(query, limit)", "throw error"]],
+    knowing("without the lengths of its fields"),
+  ),
+  mutation(
+    "knowledge: code in a line hides the headings after it",
+    [[knowledge, 'mark?.startsWith("`") && line.includes("`", whole.length) ? undefined : mark', "mark"]],
+    ["src/extensions/knowledge/sections.test.ts", "and after code in a line"],
   ),
 ]

@@ -107,4 +107,41 @@ export const mutations = [
     [["src/backends/codex/recording.ts", "if (this.#isReceived && this.#announced", "if (this.#announced"]],
     codexRecording("a suspended call waits until the answer is received, and for the other calls in it"),
   ),
+  mutation(
+    "gates: a tool of an agent whose name has that of a server in it counts as the server's",
+    [["src/backends/acp/tools.ts", "native.startsWith(prefix)", "native.includes(prefix)"]],
+    ["src/backends/acp/translate.test.ts", "of a server's tool is that of the longest server name"],
+  ),
+  mutation(
+    "gates: a waiting call of the runtime's tools is repeated by an ACP agent",
+    [
+      [
+        "src/backends/acp/run.ts",
+        'isOwn ? { reason: "suspended", resumeBy: "repeat" }',
+        'true ? { reason: "suspended", resumeBy: "repeat" }',
+      ],
+    ],
+    ["src/backends/acp/gate.test.ts", "and is one of the runtime's tools stops the agent"],
+  ),
+  mutation(
+    "gates: the model of an ACP agent's quota is not read",
+    [["src/backends/acp/translate.ts", "Array.isArray(quota.model_usage) ? quota.model_usage : []", "[]"]],
+    ["src/backends/acp/translate.test.ts", "the model of a prompt is the one of its quota"],
+  ),
+  mutation(
+    "gates: a conversation that Pi shortened keeps its old beginning",
+    [
+      [
+        "src/backends/pi/session.ts",
+        'messages.slice(0, 1).filter(({ role }) => role === "system")',
+        "messages.slice(0, 1)",
+      ],
+    ],
+    ["src/backends/pi/session.test.ts", "shortens what it was given to the window that Pi knows"],
+  ),
+  mutation(
+    "gates: the window of Pi's table counts as assumed",
+    [["src/backends/pi/context.ts", "window: model.contextWindow, isAssumed: false", "window: model.contextWindow"]],
+    ["src/backends/pi/session.test.ts", "shortens what it was given to the window that Pi knows"],
+  ),
 ]

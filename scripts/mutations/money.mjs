@@ -364,4 +364,14 @@ export const mutations = [
     [["src/runtime/extensions/sample.ts", "if (usage && failed) reserved.fail(", "if (usage && failed) void ("]],
     ["src/runtime/extensions/sample.test.ts", "counts with its whole reserve if its answer is cut"],
   ),
+  mutation(
+    "money: Pi reserves for the first message only",
+    [["src/backends/pi/context.ts", "this.#history.add(turn, message)\n", "void turn\n"]],
+    ["src/backends/pi/session.test.ts", "reserves for all that was said before"],
+  ),
+  mutation(
+    "money: tokens of a model without a price cost nothing on Pi",
+    [["src/backends/pi/translate.ts", "cost.total > 0 ||", "cost.total >= 0 ||"]],
+    ["src/backends/pi/pi.test.ts", "tokens of a model without a price have an unknown cost"],
+  ),
 ]

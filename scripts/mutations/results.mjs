@@ -224,7 +224,7 @@ export const mutations = [
     "results: a request to a policy service has a hundred times as long",
     [["src/policy/service/client.ts", "timeoutMs = 10_000", "timeoutMs = 1_000_000"]],
     ["test/policy-service.test.ts", "POL-08 by default, each request has 10 seconds"],
-    ["test/house/documented-defaults.test.ts", "every default that is documented by its number"],
+    ["test/house/documented-defaults.test.ts", "every number that comments, help texts and guides document"],
   ),
   mutation(
     "results: a policy service gets a hundred times as much of an output",

@@ -112,4 +112,61 @@ export const mutations = [
     ],
     ["test/backend-runtime.test.ts", "pauses if a file that it used was deleted"],
   ),
+  mutation(
+    "runs: followers get deltas of what they have read whole",
+    [["src/runtime/runs/follow-runs.ts", "history.at(-1)?.seq ?? -1", "history.at(0)?.seq ?? -1"]],
+    ["src/runtime/runs/follow-runs.test.ts", "followers get no delta of a text that they have read whole"],
+  ),
+  mutation(
+    "runs: two processes have both cancelled a run",
+    [["src/runtime/runs/manage-runs.ts", "if (isFenced(error)) return false", "if (isFenced(error)) return true"]],
+    ["src/runtime/runs/live-runs.test.ts", "of two processes that cancel a paused run at once"],
+  ),
+  mutation(
+    "runs: a background run that could not start has no id",
+    [
+      [
+        "src/runtime/runs/live-runs.ts",
+        "return { runId, nodeId, status, ...(error && { error }) }",
+        "return { nodeId, status, ...(error && { error }) }",
+      ],
+    ],
+    ["src/runtime/runs/live-runs.test.ts", "a background run that cannot start"],
+  ),
+  mutation(
+    "runs: the room of released runs is never given back",
+    [["src/runtime/runs/released-runs.ts", "this.#records -= row?.records.length ?? 0", ""]],
+    ["src/runtime/runs/released-runs.test.ts", "runs that were taken again, or are released again"],
+  ),
+  mutation(
+    "runs: a run that waits for its model is idle",
+    [["src/journal/projection.ts", 'this.#asking ? "streaming" : "idle"', '"idle"']],
+    ["src/journal/context-fold.test.ts", "a run is streaming between the request"],
+  ),
+  mutation(
+    "runs: a part of the bytes of a write is all of them",
+    [["src/hosts/node/store/disk.ts", "else if (written !== bytes.length)", "else if (false)"]],
+    ["src/hosts/node/store/disk.test.ts", "a write of only a part of the bytes"],
+  ),
+  mutation(
+    "runs: a store appends on any file system",
+    [
+      [
+        "src/hosts/node/store/fs-store.ts",
+        "return diskStore(root, false)\n}\n\n/** Runs on any POSIX",
+        "return diskStore(root, true)\n}\n\n/** Runs on any POSIX",
+      ],
+    ],
+    ["src/hosts/node/store/disk.test.ts", "appends only where a new name is seen at once"],
+  ),
+  mutation(
+    "runs: an attempt from before a manual retry counts for it",
+    [["src/webhooks/outbox.ts", "else if (entry.round < standing.round) continue\n", ""]],
+    ["src/webhooks/outbox.test.ts", "an attempt that was made before a manual retry"],
+  ),
+  mutation(
+    "runs: the body of a webhook's response holds its connection",
+    [["src/webhooks/post.ts", "await response.body?.cancel()\n", ""]],
+    ["src/webhooks/settings.test.ts", "the body of a response is given back unread"],
+  ),
 ]

@@ -246,4 +246,14 @@ export const mutations = [
     ],
     leak("the instructions of an MCP server shows no part of a secret (declared)"),
   ),
+  mutation(
+    "secrets: the start of a held piece of progress is published twice",
+    [["src/runtime/calls/call-progress.ts", "held.slice(kept.length)", "held"]],
+    ["src/runtime/calls/call-progress.test.ts", "messages with no more than seven characters"],
+  ),
+  mutation(
+    "secrets: twelve characters of a secret in pieces of progress are published",
+    [["src/runtime/calls/call-progress.ts", "SHORTEST_HELD = 8", "SHORTEST_HELD = 12"]],
+    ["src/runtime/calls/call-progress.test.ts", "of a secret in any number of messages"],
+  ),
 ]

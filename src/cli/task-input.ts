@@ -66,5 +66,5 @@ function unfit(isTooLong: boolean): UsageError {
 
 const mebibyte = 1024 * 1024
 const mostRead = 64 * mebibyte
-const mostShown = mebibyte / 4
+const mostShown = 256 * 1024
 const remarkAfterMs = 2000

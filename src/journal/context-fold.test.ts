@@ -73,6 +73,13 @@ test("the learned window is the lowest of the refused requests, and is not valid
   })
 })
 
+test("a run is streaming between the request of a turn and its answer", () => {
+  const asked = [start(user("task")), ...turn(1), { type: "turn-start", turn: 2 }] as const
+  expect(fold(...asked.slice(0, -1)).activity).toEqual({ now: "idle" })
+  expect(fold(...asked).activity).toEqual({ now: "streaming" })
+  expect(fold(...asked, ...turn(2).slice(1)).activity).toEqual({ now: "idle" })
+})
+
 test("CMP-04 a run is compacting between the start of a compaction and its end", () => {
   const begun = [start(user("task")), ...turn(1), { type: "compaction-start", turn: 2 }] as const
   expect(fold(...begun).activity).toEqual({ now: "compacting" })

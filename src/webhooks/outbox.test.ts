@@ -114,6 +114,12 @@ describe("delivery state of an event", () => {
     })
   })
 
+  test("an attempt that was made before a manual retry and ends after it changes nothing", () => {
+    const late = tried(1, { status: "delivered" })
+    expect(standing(tried(1, { status: "stopped" }), again, late)).toMatchObject({ status: "pending", attempt: 1 })
+    expect(standing(again, tried(3))).toMatchObject({ status: "pending", attempt: 1 })
+  })
+
   test("WH-13 a manual retry restarts the attempts, whatever their state", () => {
     expect(standing(tried(1, { status: "stopped" }))).toMatchObject({ status: "failed" })
     expect(standing(tried(1, { status: "stopped" }), again)).toMatchObject({

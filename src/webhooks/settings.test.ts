@@ -177,6 +177,15 @@ describe("webhooks over fetch", () => {
     expect(redirect).toBe("manual")
   })
 
+  test("the body of a response is given back unread, so that it holds no connection", async () => {
+    let cancelled = 0
+    const body = () => new ReadableStream({ cancel: () => void cancelled++ })
+    for (const status of [200, 500]) {
+      expect(await postWith(async () => new Response(body(), { status }))(url, "{}", options)).toEqual({ status })
+    }
+    expect(cancelled).toBe(2)
+  })
+
   test("a response that never arrives is a timeout", async () => {
     const hanging = (_: unknown, init?: RequestInit) =>
       new Promise<Response>((_resolve, reject) => {

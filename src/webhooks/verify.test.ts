@@ -120,6 +120,8 @@ describe("verifyWebhook", () => {
     expect(await reasonOf({ now: now - 300_000 })).toBe("accepted")
     expect(await reasonOf({ now: now - 301_000 })).toBe("too_new")
     expect(await reasonOf({ now: now + 301_000, toleranceSeconds: 400 })).toBe("accepted")
+    expect(await reasonOf({ now, toleranceSeconds: 0 })).toBe("accepted")
+    expect(await reasonOf({ now: now + 1_000, toleranceSeconds: 0 })).toBe("too_old")
   })
 
   test.each([

@@ -195,7 +195,7 @@ export class RecordingHost implements TurnHost {
   alive(): void {}
   startsEarly = () => false
   beginCompaction = async () => ({ text: "" })
-  endCompaction = async () => undefined
+  endCompaction: TurnHost["endCompaction"] = async () => undefined
 
   emit<Event extends BackendEvent>(event: Event): Event {
     this.events.push(event)

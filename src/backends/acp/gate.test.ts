@@ -226,6 +226,23 @@ describe("a call that waits for a person", () => {
     expect(session.ref.resumable).toBe(true)
   })
 
+  test("and is one of the runtime's tools stops the agent, and is continued by the runtime", async () => {
+    const agentHost = new RecordingHost(refuse)
+    Object.assign(agentHost, { callTool: async () => ({ status: "suspended" }) })
+    let bridge: ReturnType<typeof hostOf>["service"] | undefined
+    const agent: ScriptedAgent = new ScriptedAgent({
+      async "session/prompt"() {
+        await bridge?.current?.callTool({ name: "send", args: { to: "Ada" } })
+        return { stopReason: "cancelled" }
+      },
+    })
+    const env = hostOf(agent)
+    bridge = env.service
+    const session = await acp({ name: "copilot", command: "copilot" }).open(openingRequest, env)
+    const stop = await session.run({ kind: "prompt", content: [{ type: "text", text: "Send it." }] }, agentHost)
+    expect(stop).toEqual({ reason: "suspended" })
+  })
+
   test("waits until a running call has ended; a further one is refused", async () => {
     const order: string[] = []
     const decide = (name: string, args: Json): Permit => (name === "Bash" ? { kind: "run", args } : suspend())

@@ -104,6 +104,12 @@ describe.each(agents)("recorded calls of $name %s", (agent, version) => {
   })
 })
 
+test("the model of a prompt is the one of its quota", () => {
+  const quota = { token_count: {}, model_usage: [{ model: "gemini-3-flash" }, { model: "gemini-3-pro" }] }
+  expect(readPromptEnd({ stopReason: "end_turn", _meta: { quota } }).model).toBe("gemini-3-flash")
+  expect(readPromptEnd({ stopReason: "end_turn", _meta: { quota: { model_usage: "none" } } }).model).toBe("")
+})
+
 describe("the name of a tool", () => {
   const call = (kind: string, title: string): SeenCall => merged(undefined, { id: "c1", kind, title }, true)
 
@@ -120,6 +126,7 @@ describe("the name of a tool", () => {
     const servers = ["mail", "mail-box"]
     expect(ownTool(call("other", "mail-box-send"), servers, copilotAgent.naming).name).toBe("mcp:mail-box/send")
     expect(ownTool(call("other", "mail-send"), servers, copilotAgent.naming).name).toBe("mcp:mail/send")
+    expect(ownTool(call("other", "my-mail-send"), servers, copilotAgent.naming).name).toBe("acp:other")
   })
 
   test("of a change of several files comes with all their paths, and with no single one", () => {

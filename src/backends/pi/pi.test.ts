@@ -4,7 +4,7 @@ import { createRuntime } from "../../index.ts"
 import { pi } from "./index.ts"
 import { piModel } from "./models.ts"
 import type { PiAgentOptions, PiModel, PiModules } from "./shapes.ts"
-import { toFailure, toPiContent, toPiMessages } from "./translate.ts"
+import { toFailure, toPiContent, toPiMessages, toUsage } from "./translate.ts"
 
 const model: PiModel = {
   id: "m",
@@ -137,4 +137,17 @@ test("an image reaches Pi as an image, and a document by its type", () => {
     { type: "image", mimeType: "image/png", data: "aGk=" },
     { type: "text", text: "[A file of type application/pdf that this model cannot read.]" },
   ])
+})
+
+test("a model keeps its own address unless another one is given", () => {
+  expect(piModel(modules(), "openai:m", undefined).baseUrl).toBe("https://example.com")
+  expect(piModel(modules(), "openai:m", "https://proxy.example").baseUrl).toBe("https://proxy.example")
+})
+
+test("tokens of a model without a price have an unknown cost, and no tokens cost nothing", () => {
+  const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }
+  const used = { input: 5, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 6 }
+  expect(toUsage({ ...used, cost }).costUsd).toBeNull()
+  expect(toUsage({ ...used, cost: { ...cost, total: 0.5 } }).costUsd).toBe(0.5)
+  expect(toUsage({ ...used, input: 0, output: 0, totalTokens: 0, cost }).costUsd).toBe(0)
 })

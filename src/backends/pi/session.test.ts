@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest"
 import { hostOf, openingRequest, RecordingHost, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
+import type { OpenRequest, TurnBound, TurnHost } from "../../contract/backend.ts"
+import type { Message } from "../../contract/message.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
+import { createRuntime } from "../../index.ts"
+import { memoryStore } from "../../stores/memory.ts"
 import { pi } from "./index.ts"
 import type { PiAgentOptions, PiAssistant, PiEvent, PiMessage, PiModel, PiModules, PiPart } from "./shapes.ts"
 
@@ -17,13 +21,14 @@ type Answer =
 
 /** Pi's agent loop as Pi runs it: asks before each request, runs the calls, and asks whether to go on. */
 function scripted(answers: readonly Answer[]) {
-  const seen = { requests: 0, aborted: false, prompts: 0, replaced: 0 }
+  const seen = { requests: 0, aborted: false, prompts: 0, replaced: 0, messages: [] as (readonly PiMessage[])[] }
   class Agent {
-    readonly state: { messages: readonly PiMessage[] } = { messages: [] }
+    readonly state: { messages: readonly PiMessage[] }
     readonly #options: PiAgentOptions
     #listen: (event: PiEvent) => Promise<void> | void = () => {}
     constructor(options: PiAgentOptions) {
       this.#options = options
+      this.state = { messages: options.initialState.messages }
     }
     subscribe(listener: (event: PiEvent) => Promise<void> | void) {
       this.#listen = listener
@@ -42,6 +47,7 @@ function scripted(answers: readonly Answer[]) {
       for (const answer of answers) {
         const prepared = await this.#options.prepareRequest({ context: { messages: this.state.messages } })
         if (prepared !== undefined) seen.replaced++
+        seen.messages.push(prepared?.context?.messages ?? this.state.messages)
         if (seen.aborted) return
         seen.requests++
         const message = answerOf(answer)
@@ -98,7 +104,12 @@ class PiHost extends RecordingHost {
   override show(event?: unknown) {
     this.shown.push(event)
   }
-  override beginTurn = async () => this.turnsLeft-- > 0
+  readonly bounds: number[] = []
+  override beginTurn = async (_turn?: number, bound?: () => TurnBound) => {
+    this.bounds.push(bound?.().inputTokens ?? 0)
+    return this.turnsLeft-- > 0
+  }
+  override endCompaction: TurnHost["endCompaction"] = async (compaction) => compaction
   override async callTool(call: Parameters<RecordingHost["callTool"]>[0]) {
     await super.callTool(call)
     // Safe: the session takes both; the double of the other backends has no suspended calls.
@@ -106,10 +117,15 @@ class PiHost extends RecordingHost {
   }
 }
 
-async function run(answers: readonly Answer[], host = new PiHost(() => ({ kind: "run", args: {} }))) {
+async function run(
+  answers: readonly Answer[],
+  host = new PiHost(() => ({ kind: "run", args: {} })),
+  request: Partial<OpenRequest> = {},
+) {
   const { seen, modules } = scripted(answers)
   const backend = pi({ load: async () => modules, resolvePiApiKey: () => "key" })
-  const session = await backend.open({ ...openingRequest, model: "openai:m" }, hostOf(new ScriptedAgent({})))
+  const opening = { ...openingRequest, model: "openai:m", ...request }
+  const session = await backend.open(opening, hostOf(new ScriptedAgent({})))
   const stop = await session.run({ kind: "prompt", content: [{ type: "text", text: "Go." }] }, host)
   await session.close()
   return { stop, host, ...seen }
@@ -202,6 +218,57 @@ describe("a session with Pi's agent", () => {
     const metered = host.events.flatMap((event) => (event.type === "metering" ? [event] : []))
     const failed = expected && "inputTokens" in expected && expected.inputTokens === 0 ? "unreported" : "reported"
     expect(metered).toMatchObject(expected === undefined ? [] : [{ failed, usage: expected }])
+  })
+
+  test("shortens what it was given to the window that Pi knows, and sends each message once", async () => {
+    const call = (callId: string): Message => ({
+      role: "assistant",
+      content: [{ type: "tool-call", callId, name: "send", args: {} }],
+    })
+    const result = (callId: string): Message => ({
+      role: "tool",
+      content: [
+        {
+          type: "tool-result",
+          callId,
+          status: "ok",
+          output: [{ type: "text", text: "All about sheep. ".repeat(6_000) }],
+        },
+      ],
+    })
+    const task: Message = { role: "user", content: [{ type: "text", text: "Count the sheep." }] }
+    const ids = ["c1", "c2", "c3", "c4", "c5", "c6"]
+    const said = [
+      { turn: 0, message: task },
+      ...ids.flatMap((id, at) => [call(id), result(id)].map((message) => ({ turn: at + 1, message }))),
+    ]
+    const messages = said.map(({ message }) => message)
+    const host = new PiHost(() => ({ kind: "run", args: {} }))
+    // The table has 100,000 tokens: fewer than the conversation, and than what the runtime assumes.
+    const context = { at: 0.8, window: 500_000, isAssumed: true, said, recent: [], isAsked: false }
+    const from = { kind: "history", messages, turns: ids.length, brief: () => "" } as const
+    const { stop, messages: sent } = await run([[say("Six.")]], host, { from, context })
+    expect(stop).toEqual({ reason: "done", text: "Six." })
+    expect(host.told).not.toContain("warning context_window_assumed")
+    const [request = []] = sent
+    expect(JSON.stringify(request).length).toBeLessThan(400_000)
+    expect(request.filter((message) => JSON.stringify(message).includes("Count the sheep."))).toHaveLength(1)
+    expect(JSON.stringify(request.at(-1))).toContain("Go.")
+  })
+
+  test("reserves for all that was said before", async () => {
+    const { host } = await run([[say("word ".repeat(2_000)), send], [say("Sent.")]])
+    const [first = 0, second = 0] = host.bounds
+    expect(second - first).toBeGreaterThan(2_000)
+  })
+
+  test("tells that it has no agents of its own and shortened nothing", async () => {
+    const { modules } = scripted([[say("Hello.")]])
+    const backend = pi({ load: async () => modules, resolvePiApiKey: () => "key" })
+    const runtime = createRuntime({ store: memoryStore(), backend, model: "openai:m" })
+    const { status, capabilitiesUsed } = await runtime.run({ task: "Go." })
+    expect(status).toBe("done")
+    expect(capabilitiesUsed).toMatchObject({ subagentInvoked: false, contextCompactionApplied: false })
   })
 
   test("shows what the model is writing only if someone looks", async () => {

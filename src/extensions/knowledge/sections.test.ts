@@ -25,6 +25,10 @@ describe("KB-02 Markdown is split at its headings", () => {
     expect(slugs(markdown(text))).toEqual(["", "real"])
   })
 
+  test("and after code in a line that begins with three marks", () => {
+    expect(slugs(markdown("```a``` is code.\n\n# Real\n\n~~~a~~~ is none.\n# Inside\n"))).toEqual(["", "real"])
+  })
+
   test("repeated headings are numbered, also if one is named like a number", () => {
     expect(slugs(markdown("# A\n# A\n# A-2\n# A\n# ?\n# !\n"))).toEqual([
       "a",

@@ -203,9 +203,10 @@ describe("a model", () => {
 
   test("cannot fill the memory beyond its limit, nor an item beyond its length", async () => {
     const store = memoryStore()
-    const calls = [memorize("One."), memorize("Two."), memorize("Three."), memorize("x".repeat(2_001)), memorize("   ")]
+    const invalid = [memorize("x".repeat(2_001)), memorize("   ")]
+    const calls = [...invalid, memorize("One."), memorize("Two."), memorize("Three.")]
     const { result } = await runWith(store, { ...readWrite, maxItems: 2 }, calls)
-    expect(result.toolCalls.map(({ status }) => status)).toEqual(["ok", "ok", "error", "error", "error"])
+    expect(result.toolCalls.map(({ status }) => status)).toEqual(["error", "error", "ok", "ok", "error"])
     expect(await store.list(`${base}/lessons`)).toHaveLength(2)
   })
 })
@@ -224,6 +225,15 @@ describe("the prompt of a run", () => {
     expect(estimateTokens(lessons)).toBeLessThanOrEqual(1_520)
     expect(estimateTokens(rules)).toBeLessThanOrEqual(2_080)
     expect(rules).toContain("Rule number 0 of many.")
+    expect(result.warnings).toMatchObject([{ code: "memory_cut" }])
+  })
+
+  test("that has not the whole profile has a warning, too", async () => {
+    const store = memoryStore()
+    await put(store, "rules.md", "Be brief.")
+    await put(store, "profile.md", Array.from({ length: 600 }, (_, index) => `Fact ${index} of many.`).join("\n"))
+    const { system, result } = await runWith(store, readWrite)
+    expect(system).toContain("Be brief.")
     expect(result.warnings).toMatchObject([{ code: "memory_cut" }])
   })
 
@@ -272,6 +282,11 @@ test("an episode of a failed run that is resumed has a second file, and hyphens 
   expect(await later.resume({ runId: "a-b", nodeId: "c" })).toMatchObject({ status: "done" })
   expect(await later.run({ task: "x", runId: "a", nodeId: "b-c" })).toMatchObject({ status: "done" })
   expect(await store.list(`${base}/episodes`)).toEqual(["a-b~c.json", "a-b~c~2.json", "a~b-c.json"])
+  const first = await store.folder(`${base}/episodes`).read("a-b~c.json")
+  expect(JSON.parse(new TextDecoder().decode(first ?? undefined))).toMatchObject({
+    status: "failed",
+    error: "internal",
+  })
 })
 
 test.each([

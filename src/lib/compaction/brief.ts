@@ -1,5 +1,6 @@
 import type { ContentPart } from "../../contract/content.ts"
 import type { AssistantMessage, Message } from "../../contract/message.ts"
+import { withoutTags } from "../text/data-fence.ts"
 
 /**
  * A conversation as a text, for a backend that cannot take messages: the first request in full, then what was said and done,
@@ -46,25 +47,26 @@ function entriesOf(message: Message, longest: number): readonly string[] {
     case "tool":
       return message.content.map(
         ({ callId, status, output }) =>
-          `<output call="${callId}" status="${status}">\n${short(textOf(output), longest)}\n</output>`,
+          `<output call=${inert(JSON.stringify(callId))} status="${status}">\n${short(textOf(output), longest)}\n</output>`,
       )
   }
 }
 
 /** Reasoning stays with its author. */
 function said(part: AssistantMessage["content"][number], longest: number): readonly string[] {
-  if (part.type === "text") return [`Assistant: ${short(part.text, 4 * longest)}`]
+  if (part.type === "text") return [`Assistant: ${short(inert(part.text), 4 * longest)}`]
   if (part.type === "reasoning") return []
-  return [`Assistant called ${part.name} (call ${part.callId}) with ${short(JSON.stringify(part.args), longest)}`]
+  const args = short(JSON.stringify(part.args), longest)
+  return [inert(`Assistant called ${part.name} (call ${part.callId}) with ${args}`)]
 }
 
 function textOf(content: readonly ContentPart[]): string {
-  return content.map((part) => (part.type === "text" ? fenced(part.text) : `[${part.mediaType}]`)).join("\n")
+  return content.map((part) => (part.type === "text" ? inert(part.text) : `[${part.mediaType}]`)).join("\n")
 }
 
-/** A text cannot end its own fence. */
-function fenced(text: string): string {
-  return text.replaceAll(/<(\/?)(output|record|request)\b/g, "<$1 $2")
+/** No text of the conversation begins or ends a part of the record. */
+function inert(text: string): string {
+  return withoutTags("(?:output|record|request)\\b", text)
 }
 
 function short(text: string, longest: number): string {

@@ -7,8 +7,12 @@ export function visibleText(text: string): string {
 
 /** A text of unknown origin between two tags. It cannot end the fence itself, and hides nothing from people. */
 export function fencedData(tag: string, text: string): string {
-  const shown = visibleText(text).replace(new RegExp(`<(?=[\\s/]{0,20}${tag})`, "gi"), "&lt;")
-  return `<${tag}>\n${shown.trim()}\n</${tag}>`
+  return `<${tag}>\n${withoutTags(tag, visibleText(text)).trim()}\n</${tag}>`
+}
+
+/** A text that begins and ends none of these tags, in whatever spelling. `tags`: the source of a pattern. */
+export function withoutTags(tags: string, text: string): string {
+  return text.replace(new RegExp(`<(?=[\\s/]{0,20}(?:${tags}))`, "gi"), "&lt;")
 }
 
 /** On one line, so that a name or a description cannot pass for a line of the host. */

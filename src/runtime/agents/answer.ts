@@ -1,5 +1,6 @@
 import type { ToolOutcome } from "../../contract/tool.ts"
 import type { RunProjection } from "../../journal/projection.ts"
+import { oneLine, visibleText, withoutTags } from "../../lib/text/data-fence.ts"
 import { truncateUtf8 } from "../../lib/truncate.ts"
 import { addUsage, totalTokens } from "../../lib/usage.ts"
 import { usesOf } from "../../policy/rules/known-tools.ts"
@@ -21,7 +22,7 @@ export async function answerOf(
   const lines = [
     `Agent ${agent.agentId}: ${await factsOf(run)}`,
     ...(error ? [`${error.code}: ${error.message}`] : []),
-    ...(whole === "" ? ["It gave no answer."] : [OPEN, fenced(text), ...cut, CLOSE, IS_DATA]),
+    ...(whole === "" ? ["It gave no answer."] : [OPEN, withoutFences(text), ...cut, CLOSE, IS_DATA]),
   ]
   return { status: status === "done" ? "ok" : "error", output: [{ type: "text", text: lines.join("\n") }] }
 }
@@ -42,7 +43,7 @@ async function changedFiles({ calls }: RunProjection): Promise<readonly string[]
   for (const { name, args, finalArgs = args, outcome } of calls.values()) {
     if (outcome?.status !== "ok") continue
     const { write = [] } = await usesOf({ tool: name, args: finalArgs })
-    for (const path of write) if (path !== undefined) changed.add(fenced(path))
+    for (const path of write) if (path !== undefined) changed.add(oneLine(withoutFences(path)))
   }
   return [...changed]
 }
@@ -61,9 +62,9 @@ async function saved(
   }
 }
 
-/** A text cannot end its own fence. */
-export function fenced(text: string): string {
-  return text.replaceAll(/<(\/?)(agent-answer|agent-message)\b/g, "<$1 $2")
+/** A text of an agent: it cannot end its fence, nor begin another one. */
+export function withoutFences(text: string): string {
+  return withoutTags("agent-(?:answer|message)", visibleText(text))
 }
 
 const OPEN = "<agent-answer>"

@@ -6,7 +6,7 @@ import type { ResolvedConfig } from "../config.ts"
 import type { OpenRun } from "../open-run.ts"
 import { inspectRun } from "../runs/read-runs.ts"
 import { isOver } from "./agents-below.ts"
-import { fenced } from "./answer.ts"
+import { withoutFences } from "./answer.ts"
 import type { Family } from "./family.ts"
 
 /** A message for an agent goes through its inbox: it is delivered once, also if the agent is taken up by another process. */
@@ -17,7 +17,7 @@ export async function sendMessage(
   to: string,
   text: string,
 ): Promise<void> {
-  const clean = fenced(run.redactor.text(text))
+  const clean = withoutFences(run.redactor.text(text))
   if (to === "parent") {
     if (!parent) throw new ToolError("not_found", "No agent started this one.")
     const from = `${AGENT_MESSAGE}${run.key.agent?.split("/").at(-1)}">\n${clean}\n</agent-message>`

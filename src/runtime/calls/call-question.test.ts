@@ -156,6 +156,17 @@ describe("a call that asks while it runs", () => {
     expect(effects(log)).toEqual([])
   })
 
+  test("may have 256 KB of state, and no byte more", async () => {
+    const rest = JSON.stringify({ round: 1, kept: "" }).length
+    for (const [more, status] of [
+      [0, "paused"],
+      [1, "done"],
+    ] as const) {
+      const { runtime } = processOver(memoryStore(), { state: "x".repeat(256 * 1024 - rest + more) })
+      expect((await runtime.run({ runId: "r", task: "Ship it." })).status).toBe(status)
+    }
+  })
+
   test("with too much state, or with state that is not JSON, fails before the run pauses", async () => {
     for (const state of ["x".repeat(300_000), { at: undefined as unknown as Json, f: (() => 1) as unknown as Json }]) {
       const { runtime } = processOver(memoryStore(), { state })

@@ -2,7 +2,8 @@ import { expect, test } from "vitest"
 import { actingBackend } from "../../../test/support/acting-backend.ts"
 import type { Permit, TurnHost } from "../../contract/backend.ts"
 import type { OwnTool } from "../../contract/capabilities.ts"
-import type { RunEvent } from "../../contract/event.ts"
+import type { ContentPart } from "../../contract/content.ts"
+import type { RunRecord } from "../../contract/event.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
@@ -18,9 +19,9 @@ async function run(act: (host: TurnHost) => Promise<void>, config: Partial<Runti
   const defaults = { store: memoryStore, backend: () => actingBackend(act), again, ...(policy && { policy }) }
   const runtime = assembleRuntime(config, defaults)
   const result = await runtime.run({ task: "Pay." })
-  const records: RunEvent[] = []
+  const records: RunRecord[] = []
   for await (const record of runtime.events(result.runId)) records.push(record)
-  return { result, records, types: records.map(({ type }) => type) }
+  return { result, records, types: records.map(({ type }): string => type) }
 }
 
 const recordCall = (host: TurnHost, callId: string, args: Json = { to: "Ada" }) =>
@@ -213,37 +214,35 @@ test.each(["graceful", "immediate"] as const)(
   },
 )
 
-test("the journal keeps 100,000 characters and 256 KB of a vendor's result", async () => {
-  const texts = ["x".repeat(300_000), "\u{1f411}".repeat(90_000), Array.from({ length: 50 }, () => "y".repeat(90_000))]
-  const { result } = await run(async (host) => {
-    for (const [index, text] of texts.entries()) {
-      recordCall(host, `${index}`)
-      await host.authorize(payment(`${index}`), tool)
-      const texts = Array.isArray(text) ? text : [text]
-      const outcome = { status: "ok" as const, output: texts.map((text) => ({ type: "text" as const, text })) }
-      host.emit({ type: "tool-result", callId: `${index}`, outcome, durationMs: 1 })
-    }
-  })
-  expect(result.toolCalls).toHaveLength(texts.length)
-  for (const { result: kept = "" } of result.toolCalls) {
-    expect(kept).toMatch(/\[cut: \d+ bytes omitted\]$/)
-    expect(String(kept).length).toBeLessThanOrEqual(100_000)
-    expect(new TextEncoder().encode(String(kept)).length).toBeLessThanOrEqual(256 * 1024)
-  }
+test.each([
+  ["one text", ["x".repeat(300_000)]],
+  ["one text of wide characters", ["\u{1f411}".repeat(90_000)]],
+  ["many texts", Array.from({ length: 50 }, () => "x".repeat(6_000))],
+])("the journal keeps 100,000 characters and 256 KB of a vendor's result of %s", async (_, texts) => {
+  const kept = await recorded(texts.map((text) => ({ type: "text", text })))
+  const whole = kept.map((part) => (part.type === "text" ? part.text : "")).join("")
+  expect(whole).toMatch(/\n\[cut: \d+ bytes omitted\]$/)
+  expect(whole.length).toBeLessThanOrEqual(100_000)
+  expect(whole.length).toBeGreaterThan(60_000)
+  expect(new TextEncoder().encode(whole).length).toBeLessThanOrEqual(256 * 1024)
 })
 
-test("images of a vendor's result that providers reject, or that are too large together, are not in the journal", async () => {
-  const image = (data: string) => ({ type: "image" as const, mediaType: "image/png", data })
-  const png = `iVBORw0KGgo${"A".repeat(4_000_001)}`
+test("the journal keeps as many images of a vendor's result as of other results, and none that providers reject", async () => {
+  const large = `iVBORw0KGgo${"A".repeat(4_000_000 - 11)}`
+  const images = ["bm8gaW1hZ2U=", large, large, large]
+  const kept = await recorded(images.map((data) => ({ type: "image", mediaType: "image/png", data })))
+  expect(kept.map(({ type }) => type)).toEqual(["text", "image", "image", "text"])
+})
+
+/** What the journal has of a vendor's result. */
+async function recorded(output: readonly ContentPart[]): Promise<readonly ContentPart[]> {
   const { records } = await run(async (host) => {
     recordCall(host, "1")
     await host.authorize(payment("1"), tool)
-    const output = [image(png), image(png), image(png), image("bm8gaW1hZ2U=")]
     host.emit({ type: "tool-result", callId: "1", outcome: { status: "ok", output }, durationMs: 1 })
   })
-  const [kept] = records.flatMap((record) => (record.type === "tool-result" ? [record.outcome.output] : []))
-  expect(kept).toMatchObject([{ type: "image" }, { type: "image" }, { type: "text" }, { type: "text" }])
-})
+  return records.flatMap((record) => (record.type === "tool-result" ? record.outcome.output : []))
+}
 
 test("a link that is made while a person is asked refuses the call of a vendor", async () => {
   const read: OwnTool = { name: "Read", nativeName: "vendor_read", effect: "none", risk: "low" }

@@ -7,7 +7,7 @@ import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import { toParts } from "../../tools/kernel/content-parts.ts"
-import { cutParts, fits } from "../../tools/kernel/output.ts"
+import { cutParts, fits, type OutputLimits } from "../../tools/kernel/output.ts"
 import type { ResolvedConfig } from "../config.ts"
 import { realArgs } from "../entry.ts"
 import { mayUseOwn } from "../extensions/settings.ts"
@@ -170,4 +170,4 @@ function bound({ output }: ToolOutcome): ToolOutcome["output"] {
   return fits(parts, KEPT) ? parts : cutParts(parts, KEPT)
 }
 
-const KEPT = { maxBytes: 256 * 1024, maxCharacters: 100_000 } as const
+const KEPT: OutputLimits = { maxBytes: 256 * 1024, maxCharacters: 100_000 }

@@ -91,6 +91,37 @@ describe("a run of this process", () => {
     expect(await records).toEqual(fromHandle.filter((event) => "seq" in event))
   })
 
+  test("followers get no delta of a text that they have read whole, however much is written while they read", async () => {
+    const inner = memoryStore()
+    let beforeRead = async () => {}
+    const folder = (path: string) => {
+      const inside = inner.folder(path)
+      const read = async (name: string) => {
+        if (name.endsWith(".jsonl")) await beforeRead()
+        return inside.read(name)
+      }
+      return { ...inside, read }
+    }
+    const { gated, answer } = gatedSteps([{ parts: [{ text: "I work." }, ...working.parts] }, "All done."])
+    const runtime = createRuntime({ store: { ...inner, folder }, model: scriptedModel(gated), tools: [work] })
+    const fromHandle: RunEvent[] = []
+    const hasResult = () => fromHandle.some(({ type }) => type === "tool-result")
+    await runtime.start({ runId: "r", task: "Work.", onEvent: (event) => void fromHandle.push(event) })
+    beforeRead = async () => {
+      beforeRead = async () => {}
+      await answer()
+      await until(hasResult)
+    }
+    const events: RunEvent[] = []
+    for await (const event of runtime.events("r", { follow: true, deltas: true })) {
+      events.push(event)
+      if (event.type === "tool-result") await answer()
+    }
+    expect(events.filter((event) => "seq" in event)).toEqual(fromHandle.filter((event) => "seq" in event))
+    const texts = events.flatMap((event) => (event.type === "text-delta" ? event.delta : []))
+    expect(texts.join("")).toBe("All done.")
+  })
+
   test("waiting for a run of this process and following it do not poll its journal", async () => {
     const { store, operations } = counting(memoryStore())
     const { gated, answer } = gatedSteps(["All done."])

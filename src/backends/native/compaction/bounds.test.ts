@@ -51,6 +51,25 @@ describe("what can be shortened", () => {
     expect(JSON.stringify(manager.messages)).toContain(failure)
   })
 
+  test("of a last turn that is clipped, short results stay whole and leave the rest of their share to long ones", async () => {
+    const [long, short] = [sheep(4000), sheep(5)]
+    const last = [call("c2"), result("c2", long), result("c3", short), result("c4", short)]
+    const { manager } = managed([], [call("c1"), result("c1", "x"), ...last])
+    const { results } = (await manager.beforeRequest()) ?? {}
+    expect(Object.keys(results?.keep ?? {})).toEqual(["c2"])
+    expect(results?.keep?.c2).toBeGreaterThan(long.length / 5)
+  })
+
+  test("what is behind a summary is shortened only if it is more than the last turn; a request for it is a warning", async () => {
+    const { manager, model, warnings } = managed(["Goal: sheep."], [call("c1"), result("c1", sheep(10)), call("c2")])
+    manager.add(result("c2", sheep(10)))
+    expect(await manager.compact()).toMatchObject({ cause: "asked", head: {} })
+    const shortened = manager.messages
+    expect(await manager.compact()).toBeUndefined()
+    expect([model.calls.length, warnings]).toEqual([1, ["compaction_not_possible"]])
+    expect(manager.messages).toEqual(shortened)
+  })
+
   test("what a person writes beside the answers of agents is never clipped", async () => {
     const words = `Do as I say. ${sheep(300)}`
     const answers = Array.from({ length: 20 }, () => user(`${AGENT_ENDED}\n${sheep(400)}`))

@@ -131,6 +131,7 @@ test("a task that leaves no room for a conversation is named as what to shorten"
   await expect(manager.beforeRequest()).rejects.toMatchObject({
     code: "compaction_stuck",
     fix: expect.stringMatching(/Shorten the task/),
+    data: { lastTurn: 0 },
   })
 })
 
