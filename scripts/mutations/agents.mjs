@@ -142,11 +142,6 @@ export const mutations = [
     near("an agent that waits for its slot while the run is released"),
   ),
   mutation(
-    "agents: one tool among the tools of a type suffices",
-    [[agents, "tools.every(isTool)", "tools.some(isTool)"]],
-    near("a type of agents with something among its tools that is none"),
-  ),
-  mutation(
     "agents: a description of spaces is one",
     [[agents, 'text.trim() === "") throw invalid(name', 'text === "") throw invalid(name']],
     near("a type of agents with a description of spaces"),

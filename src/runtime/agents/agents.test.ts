@@ -75,7 +75,7 @@ test("an agent that waits for its slot while the run is released begins in the n
 test.each([
   ["a description of spaces", { description: " " }, /no description/],
   ["a system of spaces", { system: "\n" }, /no system/],
-  ["something among its tools that is none", { tools: ["act", 5] }, /neither tools nor names/],
+  ["something among its tools that is none", { tools: ["act", 5] }, /tools\[1\] is a number/],
 ])("a type of agents with %s is rejected", (_, more, message) => {
   const a = { description: "d", system: "s", ...more } as AgentType // Not one: plain JavaScript may pass it.
   expect(() => processOver(memoryStore(), {}, { agents: { types: { a } } })).toThrow(message)
