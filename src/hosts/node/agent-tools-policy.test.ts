@@ -70,6 +70,18 @@ describe("createAgentTools with a policy", () => {
     expect((await call(policy, "Read", { path: "notes.txt" })).text).not.toContain("123-45")
   })
 
+  test("arguments that a person has written are not replaced by a rule: the call is not run", async () => {
+    const policy: Policy = {
+      rules: [
+        { ask: { tool: "Bash", command: "echo hi" } },
+        { allow: { tool: "Bash", command: "echo approved" }, set: { "/command": "echo rewritten" } },
+      ],
+      onAsk: () => ({ decision: "approve", args: { command: "echo approved" } }),
+    }
+    const { isError, text } = await call(policy, "Bash", { command: "echo hi" })
+    expect([isError, text]).toEqual([true, expect.stringContaining("A rule changes the arguments that were approved.")])
+  })
+
   test("an output that a rule blocks is withheld", async () => {
     const policy: Policy = {
       output: [{ block: { tool: "Read", pattern: "\\d{3}-\\d{2}-\\d{4}" }, reason: "A number." }],
