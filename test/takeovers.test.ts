@@ -16,6 +16,9 @@ import { until, WATCHDOG_MS } from "./support/watchdog.ts"
 
 const races = Number(process.env.LONGHAUL_TAKEOVERS ?? 8)
 const TURNS = 8
+/** How many processes take a run from the first one, and how often each. */
+const TAKERS = 3
+const ATTEMPTS = 4
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-takeovers-"))
 let server: S3Server
@@ -65,16 +68,19 @@ async function race(store: Store, seed: number): Promise<readonly RunRecord[]> {
   const work = async () => {
     for (let writes = random() * 12; writes > 0; writes--) await clock.create(`tick-${ticks++}`, new Uint8Array())
   }
-  const isTaken = async () => (await readRow(folder)).row?.records.some(({ type }) => type === "run-resume") ?? false
+  let attempts = TAKERS * ATTEMPTS
+  const isTaken = async () =>
+    attempts === 0 || (await readRow(folder)).row?.records.some(({ type }) => type === "run-resume") === true
   const slow = (process: string, work: () => Promise<void>) => processOn(delayed(store, random), process, work)
-  // However fast its process is, no run is done before another one has taken it once.
+  // However fast its process is, no run is done before others have taken it, or have tried to.
   const first = slow("p0", () => until(isTaken).then(work)).run({ task: "work", runId: "r" })
-  const taking = ["p1", "p2", "p3"].map(async (process) => {
-    const runtime = slow(process, work)
-    for (let attempt = 0; attempt < 4; attempt++) {
+  const taking = Array.from({ length: TAKERS }, async (_, index) => {
+    const runtime = slow(`p${index + 1}`, work)
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       await until(() => folder.exists(shardName(0)))
       await pauses(random() * 40)
       await runtime.resume({ runId: "r", takeover: true })
+      attempts--
     }
   })
   await Promise.all([first, ...taking])
