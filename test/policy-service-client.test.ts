@@ -222,6 +222,40 @@ test("only an address of the service's own proxy, without a name or password in 
   }
 })
 
+test("a call that the service itself passes on is sent to it neither before nor after it runs", async () => {
+  const { client, bodies } = answering('{"decision":"deny","reason":"no"}')
+  const use = { sessionId: "s", toolName: "x", toolInput: {}, toolUrl: `${options.baseUrl}/api/v1/proxy/b/mcp` }
+  expect([await client.preTool(use), await client.postTool(use, { outcome: "ok", toolOutput: "out" })]).toEqual([
+    { decision: "allow" },
+    { decision: "allow" },
+  ])
+  expect(bodies).toEqual([])
+})
+
+test("the address of an MCP server is sent without what may be secret in it, whatever it is", async () => {
+  const { client, bodies } = answering('{"decision":"allow"}')
+  const source = { sessionId: "s", toolName: "x" }
+  for (const url of ["https://ada:pw@mcp.example/a?token=t#f", "/run/mcp.sock?token=t", "mcp#t"]) {
+    await client.enforceMcpSource({ ...source, url })
+  }
+  expect(bodies.map(({ url }) => url)).toEqual(["https://mcp.example/a", "/run/mcp.sock", "mcp"])
+})
+
+test("the credentials of the environment are for the address that it names", async () => {
+  const variables = { LONGHAUL_POLICY_BASE_URL: options.baseUrl, LONGHAUL_POLICY_API_KEY: "key" }
+  const asked: string[] = []
+  const fetch = async (url: unknown) => {
+    asked.push(String(url))
+    return new Response('{"decision":"allow"}')
+  }
+  const client = PolicyClient.fromEnvFor(`${options.baseUrl}/team`, { fetch }, variables)
+  await client.preTool({ sessionId: "s", toolName: "x", toolInput: {} })
+  expect(asked).toEqual([expect.stringContaining(`${options.baseUrl}/team/api/v1/`)])
+  for (const other of ["https://evil.example", "http://policy.example", "no address"]) {
+    expect(() => PolicyClient.fromEnvFor(other, { fetch }, variables)).toThrow("There are no credentials")
+  }
+})
+
 test("the subject of a key or token is a matcher", async () => {
   const rules: PolicyRule[] = [{ deny: { tool: "*", subject: ["intern", "bot for *@guest.example"] } }]
   const compiled = await compileRules([{ document: { default: "allow", rules }, source: "test" }])

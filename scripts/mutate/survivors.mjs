@@ -124,4 +124,36 @@ export const survivors = [
       'if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }',
     reason: "logged: a verdict without arguments is denied below, with another text",
   },
+  {
+    file: "src/policy/policies.ts",
+    check: "if (sources.length === 0) return noRules",
+    reason: "equivalent: rules of no source decide nothing, too, after loading what compiles them",
+  },
+  {
+    file: "src/policy/rules/compile-rules.ts",
+    check: "if (real === fixed) return pattern",
+    reason: "equivalent: the resolved spelling is then that of the pattern itself",
+  },
+  {
+    file: "src/policy/rules/decide-line.ts",
+    check: "if (!concernsLines(rules, context)) return [stepFor(call.tool, rules.all, facts, context)]",
+    reason: "equivalent: no rule concerns commands or what they open, so that no part of the line has a verdict",
+  },
+  {
+    file: "src/policy/rules/reach-step.ts",
+    check: "if (refusals === undefined) return false",
+    reason: "equivalent: a rule that refuses a use has patterns, so that there are refusals",
+  },
+  {
+    file: "src/policy/rules/reach-step.ts",
+    check: "if (refuses(folder)) return true",
+    reason:
+      'second: the folder is an argument of the command, too; src/policy/rules/reach-lines.test.ts "a folder that a rule refuses is reached even if nothing can be seen in it"',
+  },
+  {
+    file: "src/policy/rules/known-tools.ts",
+    check:
+      "if (uses instanceof Promise) throw new Error(`${tool} must declare at once what it can do without arguments.`)",
+    reason: "equivalent: every known tool declares at once; the check is for the author of the next one",
+  },
 ]

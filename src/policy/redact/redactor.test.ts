@@ -427,6 +427,13 @@ describe("a secret in encodings of several lines", () => {
     }
   })
 
+  test("a secret within a line of an encoding of another one leaves nothing of that one", () => {
+    const whole = "sk-local-7Qw9ZtR4mX2vLp8N-and-more-of-it-to-fill-lines"
+    const [, part = ""] = lines(hex(whole), 60).split("\n")
+    const shown = createRedactor({ WHOLE: whole, PART: part }).text(`before\n${lines(hex(whole), 60)}\nafter`)
+    expect(shown).toBe("before\n{{secret:WHOLE:hex}}\nafter")
+  })
+
   test("texts without a secret stay as they are", () => {
     for (const [, encode] of forms) {
       const text = encode("nothing to see here, only an ordinary text of some length. ".repeat(5))

@@ -1,6 +1,29 @@
 import { expect, test } from "vitest"
 import { policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
 
+test.each([
+  ["ls > /dev/null", "allow"],
+  ["ls 2> /dev/null", "allow"],
+  ["ls > out.txt", "deny"],
+  ["git diff --output=/dev/null", "allow"],
+  ["git diff --output=out.txt", "deny"],
+])("where only ls and git diff are allowed, %s is decided as: %s", async (command, verdict) => {
+  const rules = [{ allow: { tool: "Bash", command: ["ls **", "git diff **"] } }]
+  expect(await verdictOf({ default: "deny", rules }, policyCall("Bash", { command }))).toBe(verdict)
+})
+
+test("a rule about the workspace folder itself refuses no command only because it runs there", async () => {
+  const rules = [{ deny: { read: "." } }]
+  const verdict = (command: string) => verdictOf({ default: "allow", rules }, policyCall("Bash", { command }))
+  expect([await verdict("echo hi"), await verdict("cat .")]).toEqual(["allow", "deny"])
+})
+
+test("a policy that says nothing about commands leaves those that cannot be read to the tier of their tool", async () => {
+  const rules = [{ allow: { tool: "Read" } }]
+  expect(await verdictOf({ rules }, policyCall("Bash", { command: "echo 'open" }))).toBe("tier")
+  expect(await verdictOf({ rules, unparsed: "ask" }, policyCall("Bash", { command: "echo 'open" }))).toBe("ask")
+})
+
 /** What a coding agent runs in a day of work, as written: none of it touches the denied folder. */
 const ordinary = `
 ls

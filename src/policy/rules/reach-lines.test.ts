@@ -18,6 +18,13 @@ const denied: PolicyRule[] = [{ deny: { read: "secrets/**" } }]
 const decide = (command: string, rules = denied, more = {}) =>
   verdictOf({ default: "allow", rules }, policyCall("Bash", { command }, more), { listFolder })
 
+test("a folder that a rule refuses is reached even if nothing can be seen in it", async () => {
+  const empty = async () => []
+  const rules = [{ deny: { read: "vault" } }]
+  const call = policyCall("Bash", { command: "tar c vault" })
+  expect(await verdictOf({ default: "allow", rules }, call, { listFolder: empty })).not.toBe("allow")
+})
+
 const recursive = [
   ["grep -r X ."],
   ["grep -rn X"],

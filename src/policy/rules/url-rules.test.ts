@@ -37,6 +37,17 @@ test.each([
   expect(await verdictOf(allowDocs, policyCall("WebFetch", { url }))).toBe(verdict)
 })
 
+test.each([
+  ["fetches an allowed address", "WebFetch", { url: "https://docs.example.com/api/a" }, "allow"],
+  ["fetches another address", "WebFetch", { url: "https://evil.org/" }, "deny"],
+  ["fetches nothing", "Read", { path: "a.txt" }, "deny"],
+  ["fetches nothing, as a command", "Bash", { command: "ls" }, "deny"],
+  ["is a tool of somebody else", "lookup", { path: "a.txt" }, "deny"],
+])("a permission to fetch an address and a call that %s", async (_, tool, args, verdict) => {
+  const allow = { fetch: "https://docs.example.com/api/**" }
+  expect(await verdictOf({ default: "deny", rules: [{ allow }] }, policyCall(tool, args))).toBe(verdict)
+})
+
 const denyAdmin = {
   default: "allow",
   rules: [{ deny: { tool: "WebFetch", url: ["*://example.com/admin/**", "*://127.0.0.1/**"] } }],

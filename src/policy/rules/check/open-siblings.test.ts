@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import type { PolicyRule } from "../../../contract/policy.ts"
-import { openSiblings } from "./open-siblings.ts"
+import { openSiblings, openToCommands } from "./open-siblings.ts"
 
 const notesOn = (...rules: PolicyRule[]) =>
   openSiblings(
@@ -42,4 +42,13 @@ test("nothing is open where rules together refuse all tools, or speak of what is
       { deny: { tool: "WebFetch", args: { "/url": "x" } } },
     ),
   ).toEqual([])
+})
+
+test("what rules about paths cannot keep from commands is said of those that are about commands, too", () => {
+  const noted = (...rules: PolicyRule[]) =>
+    openToCommands(rules.map((rule, index) => ({ name: `rules[${index}]`, rule }))).map(({ rule }) => rule)
+  const path = "secrets/**"
+  const about = [{ deny: { path } }, { ask: { read: path } }, { deny: { tool: ["Read", "Bash"], path } }]
+  expect([...new Set(noted(...about))]).toEqual(["rules[0]", "rules[1]", "rules[2]"])
+  expect(noted({ deny: { tool: "Read", path } }, { deny: { tool: "Bash" } }, { allow: { path } })).toEqual([])
 })
