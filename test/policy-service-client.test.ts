@@ -256,6 +256,21 @@ test("the credentials of the environment are for the address that it names", asy
   }
 })
 
+test("a service answers a wrong method and wrong client credentials with their status", async () => {
+  const compiled = await compileRules([{ document: { default: "allow" }, source: "test" }])
+  const keys = { apiKeys: { owner: "key" }, clients: { bot: "secret-of-bot" } }
+  const serve = policyServer({ rules: compiled, keys, audit: () => {} })
+  const ask = async (path: string, init: RequestInit) =>
+    (await serve(new Request(`http://localhost${path}`, init))).status
+  for (const path of ["oauth/token", "hooks/pre-tool", "hooks/post-tool", "hooks/direct-mcp-source", "hooks/events"]) {
+    const headers = { authorization: "Bearer key" }
+    expect(await ask(`/api/v1/${path}`, { method: "GET", headers })).toBe(405)
+    expect(await ask(`/api/v1/${path}`, { method: "PUT", headers, body: "{}" })).toBe(405)
+  }
+  const form = { grant_type: "client_credentials", client_id: "bot", client_secret: "guessed" }
+  expect(await ask("/api/v1/oauth/token", { method: "POST", body: new URLSearchParams(form).toString() })).toBe(401)
+})
+
 test("the subject of a key or token is a matcher", async () => {
   const rules: PolicyRule[] = [{ deny: { tool: "*", subject: ["intern", "bot for *@guest.example"] } }]
   const compiled = await compileRules([{ document: { default: "allow", rules }, source: "test" }])

@@ -7,8 +7,10 @@ test.each([
   ["ls > out.txt", "deny"],
   ["git diff --output=/dev/null", "allow"],
   ["git diff --output=out.txt", "deny"],
-])("where only ls and git diff are allowed, %s is decided as: %s", async (command, verdict) => {
-  const rules = [{ allow: { tool: "Bash", command: ["ls **", "git diff **"] } }]
+  ["git log /ws/a.txt", "allow"],
+  ["git diff --no-index a.txt /ws/a.txt", "deny"],
+])("where only ls, git log and git diff are allowed, %s is decided as: %s", async (command, verdict) => {
+  const rules = [{ allow: { tool: "Bash", command: ["ls **", "git log **", "git diff **"] } }]
   expect(await verdictOf({ default: "deny", rules }, policyCall("Bash", { command }))).toBe(verdict)
 })
 

@@ -25,6 +25,20 @@ test("a folder that a rule refuses is reached even if nothing can be seen in it"
   expect(await verdictOf({ default: "allow", rules }, call, { listFolder: empty })).not.toBe("allow")
 })
 
+test("a path from the root is the same wherever a command changes to", async () => {
+  expect(await decide("git -C src diff --no-index /dev/null /ws/secrets/key.txt")).toBe("deny")
+  expect(await decide("git -C src diff --no-index /dev/null /ws/a.txt")).toBe("allow")
+})
+
+test.each([
+  ["git config --edit", false],
+  ["git config edit", false],
+  ["git config --add user.name Ada", false],
+  ["git config --get user.name", true],
+])("%s may set what git starts: allowed is %s", async (command, isAllowed) => {
+  expect((await decide(command)) === "allow").toBe(isAllowed)
+})
+
 const recursive = [
   ["grep -r X ."],
   ["grep -rn X"],
