@@ -119,6 +119,23 @@ test("hooks and the gate of the host see the calls of a vendor", async () => {
   expect(seen).toEqual(["gate Pay", "before Pay", "after Pay ok"])
 })
 
+test("the gate of the host is not asked about a call of a vendor that the policy denies, and cannot allow it", async () => {
+  const seen: string[] = []
+  let permit: Permit | undefined
+  const gateBeforeTool = (name: string) => {
+    seen.push(name)
+    return { allow: true }
+  }
+  await run(
+    async (host) => {
+      recordCall(host, "1")
+      permit = await host.authorize(payment("1"), tool)
+    },
+    { policy: { rules: [{ deny: { tool: "*" } }] }, hooks: { gateBeforeTool } },
+  )
+  expect([permit?.kind, seen]).toEqual(["refuse", []])
+})
+
 test("a gate that fails refuses the call of a vendor", async () => {
   let permit: Permit | undefined
   await run(
