@@ -124,7 +124,7 @@ test("the gate of the host is not asked about a call of a vendor that the policy
   let permit: Permit | undefined
   const gateBeforeTool = (name: string) => {
     seen.push(name)
-    return { allow: true }
+    return { allow: true } as const
   }
   await run(
     async (host) => {
