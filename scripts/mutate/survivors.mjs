@@ -163,4 +163,14 @@ export const survivors = [
     reason:
       'second: a call whose secrets this process does not have is refused when it begins, too; test/secrets-resume.test.ts "a call never runs with the masked text if the resuming process does not have the secret"',
   },
+  {
+    file: "src/runtime/calls/decide.ts",
+    check: "if (rules === noRules) return env",
+    reason: "equivalent: without rules nothing is restricted, only slower",
+  },
+  {
+    file: "src/runtime/calls/decide.ts",
+    check: "if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk, seen.uses)) {",
+    reason: "equivalent: the pipeline allows such calls, too, with more steps",
+  },
 ]
