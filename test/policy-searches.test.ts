@@ -10,6 +10,7 @@ import { nodeSearch } from "../src/hosts/node/search/ripgrep.ts"
 import { restrictEnvironment } from "../src/policy/restrict-environment.ts"
 import { compileRules } from "../src/policy/rules/compile-rules.ts"
 import { createDispatcher, readTools } from "../src/tools/index.ts"
+import { createToolContext } from "../src/tools/kernel/tool-context.ts"
 import { policyCall } from "./support/policy-scene.ts"
 
 let root: string
@@ -47,18 +48,7 @@ async function callTool(tool: string, args: JsonObject, where: { cwd?: string; s
   const plain = { files: nodeFiles({ roots: [root] }), ...(search && { search: nodeSearch({ roots: [root] }) }) }
   const asked = reasons.flatMap((reason) => reason.rule ?? [])
   const env = await restrictEnvironment(plain, compiled, call, { verdict, asked }, resolvePath)
-  const { signal } = new AbortController()
-  const context = {
-    signal,
-    idempotencyKey: "",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "",
-    callId: "",
-    cwd,
-    env,
-    progress() {},
-  }
+  const context = createToolContext({ cwd, env })
   return (await dispatcher.callTool(tool, args, context)).text
 }
 

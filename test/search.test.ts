@@ -10,6 +10,7 @@ import type { JsonObject } from "../src/contract/json.ts"
 import { nodeFiles, nodeSearch } from "../src/hosts/node/index.ts"
 import { isOurs } from "../src/lib/own-names.ts"
 import { createDispatcher, globTool, grepTool } from "../src/tools/index.ts"
+import { createToolContext } from "../src/tools/kernel/tool-context.ts"
 import { onOneLine } from "../src/tools/shared.ts"
 import { ignoreLines, numbers, plantTree } from "./search/tree.ts"
 
@@ -19,18 +20,7 @@ afterAll(() => rmSync(base, { recursive: true, force: true }), 120_000)
 const dispatcher = createDispatcher([grepTool(), globTool()], { maxOutputBytes: 1e9, maxCharacters: 1e9 })
 
 async function call(name: string, args: JsonObject, cwd: string, env: Environment): Promise<string> {
-  const { signal } = new AbortController()
-  const context = {
-    signal,
-    idempotencyKey: "",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "",
-    callId: "",
-    cwd,
-    env,
-    progress() {},
-  }
+  const context = createToolContext({ cwd, env })
   return (await dispatcher.callTool(name, args, context)).text
 }
 

@@ -16,6 +16,7 @@ import {
   webFetchTool,
   webSearchTool,
 } from "../src/tools/index.ts"
+import { createToolContext } from "../src/tools/kernel/tool-context.ts"
 import { expectNoLeak, root, scene } from "./secrets/scene.ts"
 import { declared, type Sentinel, tokens } from "./secrets/sentinels.ts"
 import { drawn, pdfWithPages } from "./support/pdf-files.ts"
@@ -26,19 +27,8 @@ const longValue = `long-value-0a1b${"-and-more".repeat(200)}`
 const { text: redact, cut } = createRedactor({ PLAIN: value, LONG: longValue })
 
 async function outputOf(tool: Tool, args: JsonObject, env: Environment): Promise<string> {
-  const context = {
-    idempotencyKey: "k",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "1.0",
-    cwd: "/",
-    env,
-    progress() {},
-    redact: cut,
-  }
-  const { signal } = new AbortController()
-  return (await createDispatcher([tool], { redact }).callTool(tool.name, args, { ...context, signal })).text
+  const context = { ...createToolContext({ env }), redact: cut }
+  return (await createDispatcher([tool], { redact }).callTool(tool.name, args, context)).text
 }
 
 const utf8 = (text: string) => new TextEncoder().encode(text)

@@ -10,6 +10,7 @@ import { createRuntime as portable } from "../index.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { scriptedModel } from "../testing/index.ts"
 import { bashTool, createDispatcher, fileTools } from "./index.ts"
+import { createToolContext } from "./kernel/tool-context.ts"
 
 const tools = [bashTool()]
 const dispatcher = createDispatcher(tools)
@@ -24,18 +25,7 @@ const ended: ShellResult = {
 }
 
 function contextWith(shell: Shell | undefined, more: Partial<ToolContext> = {}): ToolContext {
-  return {
-    signal: new AbortController().signal,
-    idempotencyKey: "key",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "run",
-    callId: "1.0",
-    cwd: "/work",
-    env: shell === undefined ? {} : { shell },
-    progress() {},
-    ...more,
-  }
+  return { ...createToolContext({ cwd: "/work" }), ...(shell && { env: { shell } }), ...more }
 }
 
 /** Ends every command in the same way. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest"
-import type { ToolContext } from "../contract/tool.ts"
 import {
   askUserTool,
   bashTool,
@@ -14,20 +13,10 @@ import {
   webFetchTool,
   webSearchTool,
 } from "./index.ts"
+import { createToolContext } from "./kernel/tool-context.ts"
 
 const dispatcher = createDispatcher(fileTools())
-const { signal } = new AbortController()
-const context: ToolContext = {
-  signal,
-  idempotencyKey: "",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "",
-  callId: "",
-  cwd: "/",
-  env: {},
-  progress() {},
-}
+const context = createToolContext()
 
 describe("fileTools", () => {
   test("fileTools has four read-only tools and four that write", () => {

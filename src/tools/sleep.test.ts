@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest"
 import type { ToolContext } from "../contract/tool.ts"
 import { createDispatcher, sleepTool } from "./index.ts"
+import { createToolContext } from "./kernel/tool-context.ts"
 
 afterEach(() => {
   vi.useRealTimers()
@@ -9,17 +10,7 @@ afterEach(() => {
 const dispatcher = createDispatcher([sleepTool()])
 
 function contextWith(signal: AbortSignal): ToolContext {
-  return {
-    signal,
-    idempotencyKey: "k",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "1.0",
-    cwd: "/",
-    env: {},
-    progress() {},
-  }
+  return createToolContext({ signal })
 }
 
 test("TOOL-14 Sleep waits for the given time and does nothing else", async () => {

@@ -1,20 +1,10 @@
 import { describe, expect, test } from "vitest"
 import type { JsonObject } from "../contract/json.ts"
-import type { ToolContext, ToolSpec } from "../contract/tool.ts"
+import type { ToolSpec } from "../contract/tool.ts"
 import { createDispatcher, fileTools, toolSearchTool } from "./index.ts"
+import { createToolContext } from "./kernel/tool-context.ts"
 
-const { signal } = new AbortController()
-const context: ToolContext = {
-  signal,
-  idempotencyKey: "",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "",
-  callId: "",
-  cwd: "/",
-  env: {},
-  progress() {},
-}
+const context = createToolContext()
 
 const spec = (name: string, description: string): ToolSpec => ({ name, description, inputSchema: { type: "object" } })
 const tools = [

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path"
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { filesBelow } from "../../src/tools/find/walk.ts"
+import { createToolContext } from "../../src/tools/kernel/tool-context.ts"
 import { memoryFiles } from "../../src/tools/memory-files.ts"
 
 // Without braces and open brackets, which ripgrep and git parse differently: we follow ripgrep there.
@@ -59,18 +60,7 @@ function askGit(content: Readonly<Record<string, string>>): string[] {
 
 async function walk(from: string, content: Readonly<Record<string, string>>): Promise<string[]> {
   const files = memoryFiles(content)
-  const { signal } = new AbortController()
-  const context = {
-    signal,
-    idempotencyKey: "",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "",
-    callId: "",
-    cwd: "/",
-    env: { files },
-    progress() {},
-  }
+  const context = createToolContext({ env: { files } })
   const found: string[] = []
   const wanted = () => true
   const steps = filesBelow(from, { files, context, wanted, skippedFolders: [".git"], ignoreFiles: true })

@@ -4,11 +4,11 @@ import { afterEach } from "vitest"
 import type { Environment } from "../../src/contract/env.ts"
 import type { ExtensionRun } from "../../src/contract/extension.ts"
 import type { Json } from "../../src/contract/json.ts"
-import type { ToolContext } from "../../src/contract/tool.ts"
 import { type ApiOptions, type ApiService, api } from "../../src/extensions/api/index.ts"
 import { nodeFetch } from "../../src/hosts/node/index.ts"
 import { plainText } from "../../src/lib/content.ts"
 import { createDispatcher } from "../../src/tools/kernel/dispatch.ts"
+import { createToolContext } from "../../src/tools/kernel/tool-context.ts"
 
 export interface SeenRequest {
   readonly method: string
@@ -80,17 +80,7 @@ export async function openApi(
   // Safe: nothing else of a run is used.
   const { tools = [] } = await extension.open(run as unknown as ExtensionRun)
   const dispatcher = createDispatcher(tools)
-  const context: ToolContext = {
-    signal: signal ?? new AbortController().signal,
-    idempotencyKey: "key-1",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "c",
-    cwd: "/",
-    env,
-    progress: () => {},
-  }
+  const context = createToolContext({ signal: signal ?? new AbortController().signal, env })
   const call = async (args: Json, name = "ApiCall") => {
     const { status, output } = await dispatcher.dispatch({ name, args }, context)
     return { status, text: plainText(output, "\n") }

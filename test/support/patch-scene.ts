@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from "vitest"
 import type { Files } from "../../src/contract/env.ts"
 import { nodeFiles } from "../../src/hosts/node/files/files.ts"
 import { createDispatcher } from "../../src/tools/kernel/dispatch.ts"
+import { createToolContext } from "../../src/tools/kernel/tool-context.ts"
 import { memoryFiles } from "../../src/tools/memory-files.ts"
 import { applyPatchTool } from "../../src/tools/patch/apply-patch.ts"
 
@@ -53,17 +54,7 @@ export function memory(tree: Tree): Place {
 const dispatcher = createDispatcher([applyPatchTool()])
 
 export async function patch({ files, cwd }: Place, text: string): Promise<Patched> {
-  const context = {
-    signal: new AbortController().signal,
-    idempotencyKey: "k",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "1.0",
-    cwd,
-    env: { files },
-    progress() {},
-  }
+  const context = createToolContext({ cwd, env: { files } })
   const { isError, text: told } = await dispatcher.callTool("ApplyPatch", { patch: text }, context)
   const after = Object.fromEntries(await filesBelow(files, ".", cwd))
   if (!isError) return { told, code: "ok", after }

@@ -7,6 +7,7 @@ import { isJsonObject } from "../../lib/json.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { scriptedModel } from "../../testing/index.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
+import { createToolContext } from "../../tools/kernel/tool-context.ts"
 
 /** A tool whose effect is one of its arguments. */
 function byArgument(more: Partial<Tool> = {}): Tool {
@@ -111,16 +112,7 @@ describe("a tool whose effect depends on its arguments", () => {
 })
 
 describe("the dispatcher", () => {
-  const context = {
-    idempotencyKey: "k",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "c",
-    cwd: "/",
-    env: {},
-    progress: () => {},
-  }
+  const context = createToolContext()
 
   test.each([
     ["none", "error"],

@@ -1,21 +1,11 @@
 import { describe, expect, test } from "vitest"
 import type { Json } from "../../contract/json.ts"
-import type { ToolContext } from "../../contract/tool.ts"
 import { wellFormed } from "../../tools/kernel/content-parts.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
+import { createToolContext } from "../../tools/kernel/tool-context.ts"
 import { type FetchContext, fetchData } from "./fetch-data.ts"
 
-const context: ToolContext = {
-  signal: new AbortController().signal,
-  idempotencyKey: "key",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "run",
-  callId: "2.0",
-  cwd: "/",
-  env: {},
-  progress() {},
-}
+const context = createToolContext({ callId: "2.0" })
 
 /** The parts of the answer to one call about a stored text. */
 async function fetched(text: string, args: Json = {}): Promise<readonly string[]> {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import type { JsonObject } from "../../contract/json.ts"
 import { decodeText, encodeText } from "../../lib/text-file.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { memoryFiles } from "../memory-files.ts"
 import { editTool, multiEditTool } from "./edit.ts"
 import { replaceInFile } from "./replace-text.ts"
@@ -11,17 +12,7 @@ const dispatcher = createDispatcher([editTool(), multiEditTool()])
 
 async function call(name: string, args: JsonObject, content: string | Uint8Array) {
   const files = memoryFiles({ "a.txt": content })
-  const context = {
-    signal: new AbortController().signal,
-    idempotencyKey: "k",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "1.0",
-    cwd: "/",
-    env: { files },
-    progress() {},
-  }
+  const context = createToolContext({ env: { files } })
   const { isError, text } = await dispatcher.callTool(name, { path: "a.txt", ...args }, context)
   return { isError, text, bytes: await files.read("a.txt", "/") }
 }

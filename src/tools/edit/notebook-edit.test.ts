@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { JsonObject } from "../../contract/json.ts"
 import { createDispatcher, memoryFiles, notebookEditTool } from "../index.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 
 const dispatcher = createDispatcher([notebookEditTool()])
 
@@ -32,18 +33,7 @@ const three = notebook([markdown("m", ["# Title\n", "text"]), code("c", ["a = 1\
 
 async function edit(args: JsonObject, content: string | Uint8Array = written(three)) {
   const files = memoryFiles({ "a.ipynb": content, "a.json": content })
-  const { signal } = new AbortController()
-  const context = {
-    signal,
-    idempotencyKey: "k",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "1.0",
-    cwd: "/",
-    env: { files },
-    progress() {},
-  }
+  const context = createToolContext({ env: { files } })
   const { isError, text } = await dispatcher.callTool("NotebookEdit", { path: "a.ipynb", ...args }, context)
   const bytes = await files.read("a.ipynb", "/")
   const after = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)

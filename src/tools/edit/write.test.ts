@@ -2,24 +2,13 @@ import { describe, expect, test } from "vitest"
 import type { Files } from "../../contract/env.ts"
 import type { ToolContext } from "../../contract/tool.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { writeTool } from "./write.ts"
 
 const dispatcher = createDispatcher([writeTool()])
 
 function contextWith(files: Partial<Files>): ToolContext {
-  const env = { files: files as Files }
-  const { signal } = new AbortController()
-  return {
-    signal,
-    idempotencyKey: "key",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "run",
-    callId: "1.0",
-    cwd: "/",
-    env,
-    progress() {},
-  }
+  return { ...createToolContext(), env: { files: files as Files } }
 }
 
 describe("Write", () => {

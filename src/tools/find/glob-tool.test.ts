@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 import type { JsonObject } from "../../contract/json.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { memoryFiles } from "../memory-files.ts"
 import { compileGlob } from "./glob.ts"
 import { globTool } from "./glob-tool.ts"
@@ -14,18 +15,7 @@ async function glob(args: JsonObject, content: Readonly<Record<string, string>>,
     await new Promise((resolve) => setTimeout(resolve, 2))
     await files.write(path, "/", new TextEncoder().encode("later"))
   }
-  const { signal } = new AbortController()
-  const context = {
-    signal,
-    idempotencyKey: "",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "",
-    callId: "",
-    cwd: "/",
-    env: { files },
-    progress() {},
-  }
+  const context = createToolContext({ env: { files } })
   return (await dispatcher.callTool("Glob", args, context)).text
 }
 

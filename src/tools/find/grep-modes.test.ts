@@ -3,25 +3,15 @@ import { describe, expect, test } from "vitest"
 import type { JsonObject } from "../../contract/json.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { memoryFiles } from "../memory-files.ts"
 import { grepTool } from "./grep.ts"
 
 const dispatcher = createDispatcher([grepTool()])
 
 async function grep(content: Readonly<Record<string, string>>, args: JsonObject): Promise<string> {
-  const { signal } = new AbortController()
   const env = { files: memoryFiles(content) }
-  const context = {
-    signal,
-    idempotencyKey: "",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "",
-    callId: "",
-    cwd: "/",
-    env,
-    progress() {},
-  }
+  const context = createToolContext({ env })
   return (await dispatcher.callTool("Grep", args, context)).text
 }
 

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../contract/json.ts"
 import { type ToolContext, ToolError } from "../../contract/tool.ts"
 import { compileLinearPattern } from "../../lib/linear-pattern.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { grepTool } from "./grep.ts"
 import { eachMatchingLine } from "./grep-lines.ts"
 
@@ -45,17 +46,7 @@ function isTree(node: Tree[string]): node is Tree {
 
 function contextOf(tree: Tree, signal = new AbortController().signal): ToolContext {
   const env = { files: filesIn(tree) }
-  return {
-    signal,
-    idempotencyKey: "key",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "run",
-    callId: "1.0",
-    cwd: "/",
-    env,
-    progress() {},
-  }
+  return createToolContext({ signal, env })
 }
 
 async function grep(tree: Tree, args: JsonObject, signal?: AbortSignal): Promise<string> {
@@ -134,18 +125,7 @@ describe("Grep", () => {
     const files = filesIn({ "a.txt": "x", "b.txt": "x" })
     const read: Files["read"] = (path, cwd, range) =>
       path === "a.txt" ? Promise.reject(new ToolError("denied", "no")) : files.read(path, cwd, range)
-    const { signal } = new AbortController()
-    const context = {
-      signal,
-      idempotencyKey: "",
-      workspaceId: "default",
-      runScope: "default.run",
-      runId: "",
-      callId: "",
-      cwd: "/",
-      env: { files: { ...files, read } },
-      progress() {},
-    }
+    const context = createToolContext({ env: { files: { ...files, read } } })
     const { text } = await dispatcher.callTool("Grep", { pattern: "x" }, context)
     expect(text).toBe("b.txt:1:x\n[1 files could not be read]")
   })

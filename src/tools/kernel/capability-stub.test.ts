@@ -1,20 +1,9 @@
 import { describe, expect, test } from "vitest"
 import { LonghaulError } from "../../contract/error.ts"
-import type { ToolContext } from "../../contract/tool.ts"
 import { capabilityStub, createDispatcher } from "../index.ts"
+import { createToolContext } from "./tool-context.ts"
 
-const { signal } = new AbortController()
-const context: ToolContext = {
-  signal,
-  idempotencyKey: "",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "",
-  callId: "",
-  cwd: "/",
-  env: {},
-  progress() {},
-}
+const context = createToolContext()
 
 describe("capabilityStub", () => {
   const stub = capabilityStub({ name: "Deploy", description: "Brings a version to production." })

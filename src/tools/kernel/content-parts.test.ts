@@ -1,22 +1,11 @@
 import { describe, expect, test } from "vitest"
-import type { ToolContext } from "../../contract/tool.ts"
 import { bytesToBase64 } from "../../lib/bytes.ts"
 import { MAX_BASE64_LENGTH } from "../media.ts"
 import { defineTool } from "./define-tool.ts"
 import { createDispatcher } from "./dispatch.ts"
+import { createToolContext } from "./tool-context.ts"
 
-const { signal } = new AbortController()
-const context: ToolContext = {
-  signal,
-  idempotencyKey: "key",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "run",
-  callId: "1.0",
-  cwd: "/",
-  env: {},
-  progress() {},
-}
+const context = createToolContext()
 
 function dispatcherOf(returned: unknown, bounded = false) {
   const input = { type: "object" } as const

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest"
 import { z } from "zod"
 import { LonghaulError } from "../../contract/error.ts"
 import type { StandardSchema } from "../../contract/standard-schema.ts"
-import type { ToolContext } from "../../contract/tool.ts"
 import { defineTool } from "./define-tool.ts"
+import { createToolContext } from "./tool-context.ts"
 
 const complete = {
   name: "add",
@@ -12,17 +12,7 @@ const complete = {
   run: () => "done",
 } as const
 
-const context: ToolContext = {
-  signal: new AbortController().signal,
-  idempotencyKey: "key",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "run",
-  callId: "1.0",
-  cwd: "/",
-  env: {},
-  progress() {},
-}
+const context = createToolContext()
 
 describe("defineTool", () => {
   test("defineTool uses cautious defaults", () => {

@@ -6,6 +6,7 @@ import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import { defineTool, type ToolDefinition } from "./define-tool.ts"
 import { createDispatcher } from "./dispatch.ts"
+import { createToolContext } from "./tool-context.ts"
 
 const anything = { type: "object" } as const
 
@@ -14,17 +15,7 @@ function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSc
 }
 
 function contextWith(signal: AbortSignal = new AbortController().signal): ToolContext {
-  return {
-    signal,
-    idempotencyKey: "key",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "run",
-    callId: "1.0",
-    cwd: "/",
-    env: {},
-    progress() {},
-  }
+  return createToolContext({ signal })
 }
 
 const thenKey = "then"

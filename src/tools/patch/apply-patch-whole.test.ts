@@ -12,6 +12,7 @@ import {
   patch,
   update,
 } from "../../../test/support/patch-scene.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { applyPatchTool } from "./apply-patch.ts"
 
 const scene = new PatchScene()
@@ -105,17 +106,7 @@ test("endlessly repeated lines are searched in linear time", async () => {
 
 test("ApplyPatch in a run that is being stopped changes nothing", async () => {
   const { files, cwd } = memory({ a: abc })
-  const context = {
-    signal: AbortSignal.abort(),
-    idempotencyKey: "k",
-    workspaceId: "default",
-    runScope: "default.run",
-    runId: "r",
-    callId: "1.0",
-    cwd,
-    env: { files },
-    progress() {},
-  }
+  const context = createToolContext({ signal: AbortSignal.abort(), cwd, env: { files } })
   const running = Promise.resolve(applyPatchTool().run({ patch: update("a", "@@", "-a") }, context))
   await expect(running).rejects.toMatchObject({ code: "aborted" })
   expect(asLatin1(await files.read("a", cwd))).toBe(abc)

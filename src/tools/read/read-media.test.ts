@@ -10,6 +10,7 @@ import { nodeFiles } from "../../hosts/node/files/files.ts"
 import { plainText } from "../../lib/content.ts"
 import { writeTool } from "../edit/write.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { memoryFiles } from "../memory-files.ts"
 import { readTool } from "./read.ts"
 
@@ -38,20 +39,7 @@ const { signal } = new AbortController()
 
 function callIn({ files, cwd }: { files: Files; cwd: string }) {
   return (name: string, args: JsonObject) =>
-    dispatcher.dispatch(
-      { name, args },
-      {
-        signal,
-        idempotencyKey: "key",
-        workspaceId: "default",
-        runScope: "default.run",
-        runId: "run",
-        callId: "1.0",
-        cwd,
-        env: { files },
-        progress() {},
-      },
-    )
+    dispatcher.dispatch({ name, args }, createToolContext({ signal, cwd, env: { files } }))
 }
 
 const textOf = (output: readonly ContentPart[]) => plainText(output, "\n")

@@ -4,6 +4,7 @@ import { drawn, packedSpaces, pdfWithPages } from "../../../test/support/pdf-fil
 import type { JsonObject } from "../../contract/json.ts"
 import { plainText } from "../../lib/content.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { memoryFiles } from "../memory-files.ts"
 import { readTool } from "./read.ts"
 
@@ -15,17 +16,7 @@ describe("Read of a PDF", () => {
     const env = { files: memoryFiles({ "a.pdf": pdf }) }
     const { status, output } = await dispatcher.dispatch(
       { name: "Read", args: { path: "a.pdf", ...args } },
-      {
-        signal,
-        idempotencyKey: "key",
-        workspaceId: "default",
-        runScope: "default.run",
-        runId: "run",
-        callId: "1.0",
-        cwd: "/",
-        env,
-        progress() {},
-      },
+      createToolContext({ signal, env }),
     )
     return { status, text: plainText(output, "\n") }
   }

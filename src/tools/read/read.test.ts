@@ -4,6 +4,7 @@ import type { JsonObject } from "../../contract/json.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { encodeText } from "../../lib/text-file.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 import { readTool } from "./read.ts"
 
 const dispatcher = createDispatcher([readTool()])
@@ -28,17 +29,7 @@ async function read(content: string | Uint8Array, args: JsonObject = {}, options
   const { text } = await dispatcher.callTool(
     "Read",
     { path: "a.txt", ...args },
-    {
-      signal: options.signal ?? new AbortController().signal,
-      idempotencyKey: "key",
-      workspaceId: "default",
-      runScope: "default.run",
-      runId: "run",
-      callId: "1.0",
-      cwd: "/",
-      env: { files: files as Files },
-      progress() {},
-    },
+    { ...createToolContext(options.signal && { signal: options.signal }), env: { files: files as Files } },
   )
   return text
 }

@@ -7,28 +7,18 @@ import type { JsonObject } from "../../contract/json.ts"
 import type { ToolContext } from "../../contract/tool.ts"
 import { nodeFetch } from "../../hosts/node/http/guarded-fetch.ts"
 import { brave, createDispatcher, duckDuckGo, type SearchEngine, searxng, tavily, webSearchTool } from "../index.ts"
+import { createToolContext } from "../kernel/tool-context.ts"
 
 afterEach(stopServers)
 
-const { signal } = new AbortController()
 const fetch = nodeFetch({ allow: ["127.0.0.1"] })
-const context: ToolContext = {
-  signal,
-  idempotencyKey: "k",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "r",
-  callId: "1.0",
-  cwd: "/",
-  env: { fetch },
-  progress() {},
-}
+const context = createToolContext({ env: { fetch } })
 
 const call = (engine: SearchEngine, args: JsonObject, changed: Partial<ToolContext> = {}) =>
   createDispatcher([webSearchTool({ engine })]).callTool("WebSearch", args, { ...context, ...changed })
 
 const search = (engine: SearchEngine, query = "longhaul & friends", limit = 8) =>
-  engine.search(query, { limit, signal, fetch })
+  engine.search(query, { limit, signal: context.signal, fetch })
 
 interface Seen {
   readonly method: string | undefined

@@ -15,8 +15,8 @@ import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { JsonObject } from "../../../contract/json.ts"
-import type { ToolContext } from "../../../contract/tool.ts"
 import { createDispatcher, fileTools, notebookEditTool } from "../../../tools/index.ts"
+import { createToolContext } from "../../../tools/kernel/tool-context.ts"
 import { nodeFiles } from "./files.ts"
 
 /** No response to an attack may contain this. */
@@ -69,17 +69,7 @@ afterAll(() => {
 })
 
 const dispatcher = createDispatcher([...fileTools(), notebookEditTool()])
-const context: ToolContext = {
-  signal: new AbortController().signal,
-  idempotencyKey: "key",
-  workspaceId: "default",
-  runScope: "default.run",
-  runId: "run",
-  callId: "1.0",
-  cwd: workspace,
-  env: { files: nodeFiles({ roots: [workspace] }) },
-  progress() {},
-}
+const context = createToolContext({ cwd: workspace, env: { files: nodeFiles({ roots: [workspace] }) } })
 
 async function call(name: string, args: JsonObject): Promise<{ code: string; text: string }> {
   const { isError, text } = await dispatcher.callTool(name, args, context)
