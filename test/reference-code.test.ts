@@ -32,6 +32,13 @@ test("a gate that is written with the tool's name as its first argument holds", 
   expect(result).toMatchObject({ status: "paused" })
 })
 
+test("a gate that gives no reason asks about the tool by its name", async () => {
+  const gateBeforeTool = () => ({ allow: false })
+  const { ran, result } = await callOf("Write", {}, { hooks: { gateBeforeTool }, policy: { preApproved: ["Write"] } })
+  expect(ran).toEqual([])
+  expect(result.data).toMatchObject({ question: "Write needs approval." })
+})
+
 test("an approval callback that reads toolName, toolUseId, argumentsSummary and riskTier decides as it is written", async () => {
   const asked: object[] = []
   const onAsk = async (request: { toolName: string; argumentsSummary: string }) => {

@@ -209,7 +209,8 @@ async function askGate(
   })
   if (gate?.allow === true) return undefined
   if (gate?.allow === false) {
-    const question = String(gate.reason)
+    // Plain JavaScript may omit the reason.
+    const question = String(gate.reason ?? `${shownCall(open, call).name} needs approval.`)
     return { kind: "ask", args, reason: "approval", question, via: "pause", ruled } satisfies Question
   }
   return { kind: "deny", reason: "the approval gate failed" } satisfies Verdict
