@@ -80,7 +80,7 @@ export async function openApi(
   // Safe: nothing else of a run is used.
   const { tools = [] } = await extension.open(run as unknown as ExtensionRun)
   const dispatcher = createDispatcher(tools)
-  const context = createToolContext({ signal: signal ?? new AbortController().signal, env })
+  const context = createToolContext({ ...(signal && { signal }), callId: "key-1", env })
   const call = async (args: Json, name = "ApiCall") => {
     const { status, output } = await dispatcher.dispatch({ name, args }, context)
     return { status, text: plainText(output, "\n") }
