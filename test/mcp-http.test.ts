@@ -20,8 +20,9 @@ function post(url: string, headers: Readonly<Record<string, string>>, body: stri
   return new Promise((resolve, reject) => {
     const all = { accept: "application/json, text/event-stream", "content-type": "application/json", ...headers }
     const request = httpRequest(url, { method: "POST", headers: all }, (response) => {
-      response.resume()
       resolve(response.statusCode)
+      // The server may answer before it has read the body: what is still written ends with the connection.
+      response.destroy()
     })
     request.on("error", reject)
     request.end(body)
