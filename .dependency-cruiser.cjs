@@ -1,4 +1,4 @@
-/** The import direction of DESIGN: contract ← lib ← rooms ← runtime ← index, hosts ← cli. */
+/** The import direction: contract ← lib ← rooms ← settings ← runs ← run ← runtime ← index, hosts ← cli. */
 const room = "(journal|policy|tools|providers|backends|stores|extensions|observe|webhooks|testing)"
 /** What tools declare about their calls: next to the tool, and read by policies, which know other software's calls by name only. */
 const declaration = "/uses\\.ts$"
@@ -45,12 +45,25 @@ module.exports = {
     {
       name: "runtime-knows-its-mechanisms-only",
       severity: "error",
-      from: { path: "^src/runtime/", pathNot: "\\.test(-d)?\\.ts$" },
+      from: { path: "^src/(settings|runs|run|runtime)/", pathNot: "\\.test(-d)?\\.ts$" },
       to: {
         path: "^src/",
-        pathNot: ["^src/(contract|lib|runtime|journal|policy|observe|webhooks)/", "^src/tools/kernel/"],
+        pathNot: [
+          "^src/(contract|lib|settings|runs|run|runtime|journal|policy|observe|webhooks)/",
+          "^src/tools/kernel/",
+        ],
       },
     },
+    ...[
+      ["settings", "runs|run|runtime"],
+      ["runs", "run|runtime"],
+      ["run", "runtime"],
+    ].map(([below, above]) => ({
+      name: `${below}-imports-nothing-above-it`,
+      severity: "error",
+      from: { path: `^src/${below}/`, pathNot: "\\.test(-d)?\\.ts$" },
+      to: { path: `^src/(${above})/` },
+    })),
     {
       name: "nothing-below-imports-hosts-or-cli",
       severity: "error",

@@ -4,7 +4,7 @@ import { WATCHDOG_MS } from "./test/support/watchdog.ts"
 
 const reports = process.env.LONGHAUL_TEST_REPORTS
 const portable =
-  "src/{backends,contract,extensions,journal,lib,observe,policy,providers,runtime,stores,testing,tools,webhooks}/**"
+  "src/{backends,contract,extensions,journal,lib,observe,policy,providers,run,runs,runtime,settings,stores,testing,tools,webhooks}/**"
 
 /** What starts a process in nearly every test: half of the work. `npm test` has a sample, two files of the command line. */
 const processes = [

@@ -24,8 +24,8 @@ try {
   const words = ["git status", "git log --oneline -5", "grep -rn needle src", "npm test", "ls -la docs"]
   const line = (count) => Array.from({ length: count }, (_, index) => words[index % words.length]).join(" && ")
   const calls = {
-    Read: ["Read", { path: "src/runtime/run.ts" }],
-    Write: ["Write", { path: "src/runtime/run.ts", content: "x" }],
+    Read: ["Read", { path: "src/run/execute-run.ts" }],
+    Write: ["Write", { path: "src/run/execute-run.ts", content: "x" }],
     WebFetch: ["WebFetch", { url: "https://docs.example.com/api/run" }],
     "1 command": ["Bash", { command: line(1) }],
     "cd, git log, grep": ["Bash", { command: "cd src && git log --oneline | grep fix" }],

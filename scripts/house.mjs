@@ -9,10 +9,12 @@ import { fileURLToPath } from "node:url"
 import { readSource } from "./house/read-source.mjs"
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)))
-const longest = { "src/backends/native/loop.ts": 250, "src/runtime/drive.ts": 250 }
+const longest = { "src/backends/native/loop.ts": 250, "src/run/session/drive.ts": 250 }
 const LONGEST_FILE = 400
 const LONGEST_FUNCTION = 80
 const LARGEST_FOLDER = 30
+/** The life of a run, in four rooms: their folders import each other in one direction only. */
+const ROOMS_OF_A_RUN = /^src\/(settings|runs|run|runtime)(\/|$)/
 const problems = []
 
 const { summary, modules } = cruise()
@@ -42,7 +44,13 @@ const shipped = filesByFolder(files.map(({ path }) => path))
 printTop("folders with the most shipped files:", [...shipped], 5, ([folder, count]) => [count, folder])
 const tested = filesByFolder(paths.filter(isTest))
 printTop("folders with the most tests:", [...tested], 5, ([folder, count]) => [count, folder])
-console.log(`casts: ${casts.length}`)
+console.log(`functions: ${functions.length}, casts: ${casts.length}`)
+const total = (key) => files.reduce((sum, file) => sum + file[key], 0)
+console.log(`lines: ${total("lines")}, imports per file: ${(total("imports") / files.length).toFixed(2)}`)
+console.log(`conditional spreads: ${total("conditionalSpreads")}, functions named …Of: ${namedOf(functions).length}`)
+const mutual = mutualFolders(modules)
+const inRooms = mutual.filter((pair) => pair.every((folder) => ROOMS_OF_A_RUN.test(folder)))
+console.log(`folders that import each other: ${mutual.length}, of the rooms of a run: ${inRooms.length}`)
 
 for (const { path, lines, text } of files) {
   const limit = longest[path] ?? LONGEST_FILE
@@ -61,6 +69,8 @@ for (const [folder, count] of shipped) {
 for (const { path, line, text, isExplained } of casts) {
   if (!isExplained) problems.push(`${path}:${line} a cast gives no reason: ${text}`)
 }
+
+for (const [one, other] of inRooms) problems.push(`${one} and ${other} import each other`)
 
 for (const problem of problems) console.error(`house: ${problem}`)
 process.exitCode = problems.length > 0 ? 1 : 0
@@ -88,6 +98,26 @@ function filesByFolder(paths) {
   const counts = new Map()
   for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
   return counts
+}
+
+/** Pairs of folders with imports in both directions. */
+function mutualFolders(modules) {
+  const shipped = modules.filter(({ source }) => source.startsWith("src/") && !isTest(source))
+  const imports = new Set(
+    shipped.flatMap(({ source, dependencies }) =>
+      dependencies
+        .filter(({ resolved }) => resolved.startsWith("src/"))
+        .map(({ resolved }) => `${dirname(source)} ${dirname(resolved)}`),
+    ),
+  )
+  return Array.from(imports, (each) => each.split(" ")).filter(
+    ([from, to]) => from < to && imports.has(`${to} ${from}`),
+  )
+}
+
+function namedOf(functions) {
+  const named = functions.filter(({ name }) => /^#?[a-z]\w*Of$/.test(name))
+  return [...new Set(named.map(({ path, name }) => `${path} ${name}`))]
 }
 
 function printTop(title, items, count, toRow) {

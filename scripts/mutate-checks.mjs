@@ -22,7 +22,7 @@ const options = { sample: { type: "string" }, seed: { type: "string", default: "
 const { values, positionals } = parseArgs({ allowPositionals: true, options })
 
 /** The rooms where a missing check is a hole. */
-const rooms = ["src/policy", "src/runtime/calls", "src/backends", "src/journal"]
+const rooms = ["src/policy", "src/run/calls", "src/backends", "src/journal"]
 const changed =
   values.changed && execFileSync("git", ["diff", "--name-only", values.changed], { cwd: repository, encoding: "utf8" })
 const checks = rooms

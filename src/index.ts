@@ -1,7 +1,7 @@
 import { native } from "./backends/native/index.ts"
 import type { RuntimeConfig } from "./contract/run.ts"
 import type { Runtime } from "./contract/runtime.ts"
-import type { Permits } from "./runtime/permits.ts"
+import type { Permits } from "./lib/semaphore.ts"
 import { assembleRuntime } from "./runtime/runtime.ts"
 import { memoryStore } from "./stores/memory.ts"
 

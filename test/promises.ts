@@ -180,12 +180,12 @@ export const promises: readonly Promised[] = [
   {
     id: "CAP-07",
     text: "`supports` accepts nine names and returns false for any other",
-    proof: [["src/runtime/backends/select.test.ts", "CAP-07"]],
+    proof: [["src/settings/backends/select.test.ts", "CAP-07"]],
   },
   {
     id: "CAP-08",
     text: "Requirements are met only if every one is supported",
-    proof: [["src/runtime/backends/select.test.ts", "CAP-08"]],
+    proof: [["src/settings/backends/select.test.ts", "CAP-08"]],
   },
   {
     id: "CAP-09",
@@ -229,52 +229,52 @@ export const promises: readonly Promised[] = [
   {
     id: "SEL-01",
     text: "There are four selection strategies; capability match is the default",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-01"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-01"]],
   },
   {
     id: "SEL-02",
     text: "The preferred backend is chosen if it is registered and capable",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-02"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-02"]],
   },
   {
     id: "SEL-03",
     text: "Requirements are inferred from the names of tools",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-03"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-03"]],
   },
   {
     id: "SEL-04",
     text: "Requirements are inferred from the words of the task",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-04"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-04"]],
   },
   {
     id: "SEL-05",
     text: "Inferred requirements are listed once",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-05"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-05"]],
   },
   {
     id: "SEL-06",
     text: "The cheapest capable backend can be chosen",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-06"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-06"]],
   },
   {
     id: "SEL-07",
     text: "The fastest capable backend can be chosen",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-07"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-07"]],
   },
   {
     id: "SEL-08",
     text: "Otherwise the first capable backend in order of registration is chosen",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-08"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-08"]],
   },
   {
     id: "SEL-09",
     text: "If no backend is capable, the native backend runs",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-09"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-09"]],
   },
   {
     id: "SEL-10",
     text: "The caller's requirements are added to the inferred ones",
-    proof: [["src/runtime/backends/select.test.ts", "SEL-10"]],
+    proof: [["src/settings/backends/select.test.ts", "SEL-10"]],
   },
   // The host
   {
@@ -288,7 +288,7 @@ export const promises: readonly Promised[] = [
   {
     id: "HOST-02",
     text: "A host can provide its own prices",
-    proof: [["src/runtime/ledger.test.ts", "HOST-02"]],
+    proof: [["src/run/state/ledger.test.ts", "HOST-02"]],
   },
   {
     id: "HOST-03",
@@ -298,7 +298,7 @@ export const promises: readonly Promised[] = [
   {
     id: "HOST-04",
     text: "A host can store artifacts at a location of its choice",
-    proof: [["src/runtime/calls/overflow.test.ts", "HOST-04"]],
+    proof: [["src/run/calls/overflow.test.ts", "HOST-04"]],
   },
   {
     id: "HOST-05",
@@ -514,7 +514,7 @@ export const promises: readonly Promised[] = [
   {
     id: "RES-05",
     text: "Statuses are done, paused, failed, and outside results queued, running, cancelled, not found",
-    proof: [["src/runtime/durable.test.ts", "RES-05"]],
+    proof: [["src/run/durable.test.ts", "RES-05"]],
   },
   {
     id: "RES-06",
@@ -530,7 +530,7 @@ export const promises: readonly Promised[] = [
   {
     id: "RES-09",
     text: "Paused: the pending call, the reason and what a human must review",
-    proof: [["src/runtime/resume.test.ts", "RES-09"]],
+    proof: [["src/run/resume.test.ts", "RES-09"]],
   },
   {
     id: "RES-10",
@@ -816,12 +816,12 @@ export const promises: readonly Promised[] = [
   {
     id: "LOOP-09",
     text: "There is a token budget, which includes sampling",
-    proof: [["src/runtime/ledger.test.ts", "LOOP-09"]],
+    proof: [["src/run/state/ledger.test.ts", "LOOP-09"]],
   },
   {
     id: "LOOP-10",
     text: "The budget is checked before each model call",
-    proof: [["src/runtime/ledger.test.ts", "LOOP-10"]],
+    proof: [["src/run/state/ledger.test.ts", "LOOP-10"]],
   },
   {
     id: "LOOP-11",
@@ -863,7 +863,7 @@ export const promises: readonly Promised[] = [
   {
     id: "TOOL-03",
     text: "Long output is cut, and can be saved as an artifact",
-    proof: [["src/runtime/calls/overflow.test.ts", "TOOL-03"]],
+    proof: [["src/run/calls/overflow.test.ts", "TOOL-03"]],
   },
   {
     id: "TOOL-04",
@@ -1161,13 +1161,13 @@ export const promises: readonly Promised[] = [
   {
     id: "APR-13",
     text: "A gate before a tool can pause the run durably",
-    proof: [["src/runtime/resume.test.ts", "APR-13"]],
+    proof: [["src/run/resume.test.ts", "APR-13"]],
   },
   {
     id: "APR-14",
     text: "A pause survives the process",
     proof: [
-      ["src/runtime/resume.test.ts", "APR-14"],
+      ["src/run/resume.test.ts", "APR-14"],
       [
         "test/pause-processes.test.ts",
         "a run is paused in one process, approved from a second and finished by a third, each of them killed",
@@ -1177,12 +1177,12 @@ export const promises: readonly Promised[] = [
   {
     id: "APR-15",
     text: "The text of a decision reaches the model",
-    proof: [["src/runtime/resume.test.ts", "APR-15"]],
+    proof: [["src/run/resume.test.ts", "APR-15"]],
   },
   {
     id: "APR-16",
     text: "A second gate pauses again",
-    proof: [["src/runtime/resume.test.ts", "APR-16"]],
+    proof: [["src/run/resume.test.ts", "APR-16"]],
   },
   {
     id: "APR-17",
@@ -1419,27 +1419,27 @@ export const promises: readonly Promised[] = [
   {
     id: "PAU-01",
     text: "The snapshot of a paused run has a defined content",
-    proof: [["src/runtime/resume.test.ts", "PAU-01"]],
+    proof: [["src/run/resume.test.ts", "PAU-01"]],
   },
   {
     id: "PAU-02",
     text: "The snapshot describes the pending call",
-    proof: [["src/runtime/resume.test.ts", "PAU-02"]],
+    proof: [["src/run/resume.test.ts", "PAU-02"]],
   },
   {
     id: "PAU-03",
     text: "The snapshot has the reason for the pause",
-    proof: [["src/runtime/resume.test.ts", "PAU-03"]],
+    proof: [["src/run/resume.test.ts", "PAU-03"]],
   },
   {
     id: "PAU-04",
     text: "A run can be resumed by its id alone",
-    proof: [["src/runtime/resume.test.ts", "PAU-04"]],
+    proof: [["src/run/resume.test.ts", "PAU-04"]],
   },
   {
     id: "PAU-05",
     text: "A run can be resumed from a snapshot (which is for reading: settled question 20)",
-    proof: [["src/runtime/resume.test.ts", "PAU-05"]],
+    proof: [["src/run/resume.test.ts", "PAU-05"]],
   },
   {
     id: "PAU-06",
@@ -1452,14 +1452,14 @@ export const promises: readonly Promised[] = [
   {
     id: "PAU-07",
     text: "A run can be resumed in the background",
-    proof: [["src/runtime/durable.test.ts", "PAU-07"]],
+    proof: [["src/run/durable.test.ts", "PAU-07"]],
   },
   {
     id: "PAU-08",
     text: "Overrides can be given again on resume",
     proof: [
       ["src/extensions/skills/skills.test.ts", "PAU-08"],
-      ["src/runtime/extensions/extensions.test.ts", "PAU-08"],
+      ["src/run/extensions/extensions.test.ts", "PAU-08"],
     ],
   },
   {
@@ -1474,22 +1474,22 @@ export const promises: readonly Promised[] = [
   {
     id: "ASY-01",
     text: "A run can be started in the background",
-    proof: [["src/runtime/durable.test.ts", "ASY-01"]],
+    proof: [["src/run/durable.test.ts", "ASY-01"]],
   },
   {
     id: "ASY-02",
     text: "The status of a background run can be queried at any time",
-    proof: [["src/runtime/durable.test.ts", "ASY-02"]],
+    proof: [["src/run/durable.test.ts", "ASY-02"]],
   },
   {
     id: "ASY-03",
     text: "A caller can wait for a background run",
-    proof: [["src/runtime/durable.test.ts", "ASY-03"]],
+    proof: [["src/run/durable.test.ts", "ASY-03"]],
   },
   {
     id: "ASY-04",
     text: "A background run can be cancelled",
-    proof: [["src/runtime/durable.test.ts", "ASY-04"]],
+    proof: [["src/run/durable.test.ts", "ASY-04"]],
   },
   {
     id: "ASY-05",
@@ -1499,32 +1499,32 @@ export const promises: readonly Promised[] = [
   {
     id: "ASY-06",
     text: "Orphaned runs are found and marked",
-    proof: [["src/runtime/durable.test.ts", "ASY-06"]],
+    proof: [["src/run/durable.test.ts", "ASY-06"]],
   },
   {
     id: "ASY-07",
     text: "A state file has a defined shape",
-    proof: [["src/runtime/durable.test.ts", "ASY-07"]],
+    proof: [["src/run/durable.test.ts", "ASY-07"]],
   },
   {
     id: "ASY-08",
     text: "The state file reports progress and the current activity",
-    proof: [["src/runtime/durable.test.ts", "ASY-08"]],
+    proof: [["src/run/durable.test.ts", "ASY-08"]],
   },
   {
     id: "ASY-09",
     text: "Heartbeats are bounded in number",
-    proof: [["src/runtime/runs/monitor-runs.test.ts", "ASY-09"]],
+    proof: [["src/run/state/monitor-runs.test.ts", "ASY-09"]],
   },
   {
     id: "ASY-10",
     text: "The background executor can be replaced",
-    proof: [["src/runtime/durable.test.ts", "ASY-10"]],
+    proof: [["src/run/durable.test.ts", "ASY-10"]],
   },
   {
     id: "ASY-11",
     text: "Background runs do not change foreground runs",
-    proof: [["src/runtime/foreground.test.ts", "ASY-11"]],
+    proof: [["src/run/foreground.test.ts", "ASY-11"]],
   },
   // Webhooks
   {
@@ -1805,20 +1805,20 @@ export const promises: readonly Promised[] = [
   {
     id: "OFF-01",
     text: "Each tool result has a default size limit",
-    proof: [["src/runtime/calls/overflow.test.ts", "OFF-01"]],
+    proof: [["src/run/calls/overflow.test.ts", "OFF-01"]],
   },
   {
     id: "OFF-02",
     text: "A result over the limit becomes an artifact, a reference and a warning",
     proof: [
-      ["src/runtime/calls/overflow.test.ts", "OFF-02"],
+      ["src/run/calls/overflow.test.ts", "OFF-02"],
       ["src/hosts/node/store/artifacts.test.ts", "OFF-02"],
     ],
   },
   {
     id: "OFF-03",
     text: "Without an artifact store, a long result is cut with a summary",
-    proof: [["src/runtime/calls/overflow.test.ts", "OFF-03"]],
+    proof: [["src/run/calls/overflow.test.ts", "OFF-03"]],
   },
   {
     id: "OFF-04",
@@ -1838,14 +1838,14 @@ export const promises: readonly Promised[] = [
   {
     id: "OFF-07",
     text: "Its summary is deterministic and names the reference",
-    proof: [["src/runtime/offload/preview.test.ts", "OFF-07"]],
+    proof: [["src/run/offload/preview.test.ts", "OFF-07"]],
   },
   {
     id: "OFF-08",
     text: "A tool returns the whole result",
     proof: [
       ["test/offload.test.ts", "OFF-08"],
-      ["src/runtime/offload/fetch-data.test.ts", "OFF-08"],
+      ["src/settings/tools/fetch-data.test.ts", "OFF-08"],
     ],
   },
   {

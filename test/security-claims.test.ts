@@ -87,11 +87,11 @@ const claims: readonly (readonly [sentence: string, file: string, test: string])
     "src/hosts/node/store/tenants.test.ts",
     "command output is invisible to %s",
   ],
-  ["its intent is durable", "src/runtime/calls/own-calls.test.ts", "the intent is durable before the call may run"],
+  ["its intent is durable", "src/run/calls/own-calls.test.ts", "the intent is durable before the call may run"],
   ["keys and entries, or 16 Mi characters, are dropped", "test/large-arguments.test.ts", "a call with %s is refused"],
   [
     "identified by its ticket",
-    "src/runtime/resume.test.ts",
+    "src/run/resume.test.ts",
     "a decision with the ticket of another question is stale and changes nothing",
   ],
   ["and not to a fork of the run", "test/approval-replays.test.ts", "an approval that a fork copied"],
@@ -113,10 +113,10 @@ const claims: readonly (readonly [sentence: string, file: string, test: string])
   ["becomes a bounded result", "src/runtime/runtime.test.ts", "tools that throw, return invalid values"],
   [
     "The tool's author sees it with `hooks.toolError` and in the log at `debug`",
-    "src/runtime/calls/tool-exceptions.test.ts",
+    "src/run/calls/tool-exceptions.test.ts",
     "a tool's exception appears only in toolError and at debug",
   ],
-  ["exceeded by one call at most", "src/runtime/ledger.test.ts", "no limit is exceeded by more than one call"],
+  ["exceeded by one call at most", "src/run/state/ledger.test.ts", "no limit is exceeded by more than one call"],
   [
     "Grep uses RE2, which does not backtrack",
     "src/lib/text/re2-syntax.test.ts",

@@ -14,7 +14,10 @@ const FUNCTIONS = new Set([
 ])
 const CASTS = new Set(["TsAsExpression", "TsTypeAssertion"]) // `as const` is a type of node of its own
 
-/** The lengths of the functions in lines, and the casts with what a comment says about each. */
+/**
+ * The lengths of the functions in lines, the casts with what a comment says about each, the number of import declarations and of
+ * conditional spreads, `...(condition && { … })`.
+ */
 export function readSource(path, text) {
   const bytes = Buffer.from(text)
   const lineAt = lineFinder(bytes)
@@ -24,6 +27,8 @@ export function readSource(path, text) {
   const lines = text.split("\n")
   const functions = []
   const casts = []
+  let imports = 0
+  let conditionalSpreads = 0
   visit(module, {}, "", (node, parent, name) => {
     if (FUNCTIONS.has(node.type) && node.body !== undefined && node.body !== null) {
       // A method has its span around its name, its function around the parameters: both begin at the same line.
@@ -31,6 +36,8 @@ export function readSource(path, text) {
       const [first, last] = [lineAt(span.start - begin), lineAt(span.end - begin)]
       functions.push({ path, line: first + 1, name: name || "anonymous", lines: last - first + 1 })
     }
+    if (node.type === "ImportDeclaration") imports++
+    if (node.type === "SpreadElement" && isCondition(node.arguments)) conditionalSpreads++
     // `as unknown as X` is one cast.
     if (CASTS.has(node.type) && !CASTS.has(parent.type)) {
       const [first, last] = [lineAt(node.span.start - begin), lineAt(node.span.end - begin)]
@@ -39,7 +46,12 @@ export function readSource(path, text) {
   })
   const castLines = new Set(casts.flatMap(({ first, last }) => [first, last]))
   for (const cast of casts) cast.isExplained = isExplained(lines, castLines, cast.first, cast.last)
-  return { path, lines: lines.length - 1, text, functions, casts }
+  return { path, lines: lines.length - 1, text, functions, casts, imports, conditionalSpreads }
+}
+
+function isCondition(spread) {
+  const inner = spread.type === "ParenthesisExpression" ? spread.expression : spread
+  return inner.type === "ConditionalExpression" || (inner.type === "BinaryExpression" && inner.operator === "&&")
 }
 
 /** Walks every node; `name` is the nearest name that the source gives to what stands there. */

@@ -112,14 +112,14 @@ export const survivors = [
     reason: "equivalent: the plain hits are in order and do not overlap",
   },
   {
-    file: "src/runtime/calls/call-question.ts",
+    file: "src/run/calls/call-question.ts",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the check as it stands in the file.
     check: 'if (issue !== undefined) throw new ToolError("invalid_input", `${name} cannot ask: ${issue}`)',
     reason:
-      'second: state that is not JSON does not come back the same; src/runtime/calls/call-question.test.ts "with too much state, or with state that is not JSON, fails before the run pauses"',
+      'second: state that is not JSON does not come back the same; src/run/calls/call-question.test.ts "with too much state, or with state that is not JSON, fails before the run pauses"',
   },
   {
-    file: "src/runtime/calls/ask.ts",
+    file: "src/run/calls/ask.ts",
     check:
       'if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }',
     reason: "logged: a verdict without arguments is denied below, with another text",
@@ -158,18 +158,18 @@ export const survivors = [
     reason: "equivalent: every known tool declares at once; the check is for the author of the next one",
   },
   {
-    file: "src/runtime/calls/decide.ts",
+    file: "src/run/calls/decide.ts",
     check: "if (final === undefined) return undefined",
     reason:
       'second: a call whose secrets this process does not have is refused when it begins, too; test/secrets-resume.test.ts "a call never runs with the masked text if the resuming process does not have the secret"',
   },
   {
-    file: "src/runtime/calls/decide.ts",
+    file: "src/run/calls/decide.ts",
     check: "if (rules === noRules) return env",
     reason: "equivalent: without rules nothing is restricted, only slower",
   },
   {
-    file: "src/runtime/calls/decide.ts",
+    file: "src/run/calls/decide.ts",
     check: "if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk, seen.uses)) {",
     reason: "equivalent: the pipeline allows such calls, too, with more steps",
   },

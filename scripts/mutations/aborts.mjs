@@ -161,23 +161,23 @@ export const mutations = [
   ),
   mutation(
     "aborts: an aborted run waits until a vendor's program has opened its session",
-    [["src/runtime/backends/open-session.ts", "await orAborted(opening, signal)", "await opening"]],
-    ["src/runtime/backends/open-session.test.ts", "ends with an aborted run"],
+    [["src/run/session/open-session.ts", "await orAborted(opening, signal)", "await opening"]],
+    ["src/run/session/open-session.test.ts", "ends with an aborted run"],
   ),
   mutation(
     "aborts: a vendor's program that opens its session outlives an aborted run",
-    [["src/runtime/backends/open-session.ts", '(await program).end("kill")', "program"]],
-    ["src/runtime/backends/open-session.test.ts", "ends with an aborted run"],
+    [["src/run/session/open-session.ts", '(await program).end("kill")', "program"]],
+    ["src/run/session/open-session.test.ts", "ends with an aborted run"],
   ),
   mutation(
     "aborts: a vendor's program is started for an aborted run",
-    [["src/runtime/backends/open-session.ts", "      if (signal.aborted) throw stopped()\n", ""]],
-    ["src/runtime/backends/open-session.test.ts", "no program is started after the abort"],
+    [["src/run/session/open-session.ts", "      if (signal.aborted) throw stopped()\n", ""]],
+    ["src/run/session/open-session.test.ts", "no program is started after the abort"],
   ),
   mutation(
     "aborts: a session that opens after the abort is not closed",
-    [["src/runtime/backends/open-session.ts", "(late) => late.close()", "() => {}"]],
-    ["src/runtime/backends/open-session.test.ts", "a session that opens after the abort is closed"],
+    [["src/run/session/open-session.ts", "(late) => late.close()", "() => {}"]],
+    ["src/run/session/open-session.test.ts", "a session that opens after the abort is closed"],
   ),
   mutation(
     "aborts: the start of an MCP server's stream is waited for",

@@ -1,11 +1,11 @@
 // Promises about agents: one policy, one ledger and one journal for a run and all agents below it.
 import { mutation } from "./mutation.mjs"
 
-const agents = "src/runtime/agents"
+const agents = "src/run/agents"
 const fold = "src/journal/projection.ts"
 const tree = (name) => ["test/agents.test.ts", name]
 const background = (name) => ["test/agents-background.test.ts", name]
-const near = (name) => ["src/runtime/agents/agents.test.ts", name]
+const near = (name) => ["src/run/agents/agents.test.ts", name]
 const brief = (name) => ["src/lib/compaction/brief.test.ts", name]
 
 export const mutations = [
@@ -16,13 +16,13 @@ export const mutations = [
   ),
   mutation(
     "agents: agents of earlier processes are forgotten",
-    [["src/runtime", "agentsBelow: below.agents,", "agentsBelow: 0,"]],
+    [["src/run", "agentsBelow: below.agents,", "agentsBelow: 0,"]],
     tree("no more agents than `total` are started"),
   ),
   mutation(
     "agents: an agent at the last depth can start others",
     [
-      [agents, "level < agents.depth ?", "true ?"],
+      ["src/settings/tools/agent-tools.ts", "level < agents.depth ?", "true ?"],
       [agents, "if (place.level >= this.#agents.depth)", "if (place.level > this.#agents.depth)"],
     ],
     tree("the tool Agent is not offered at the last depth"),
@@ -55,7 +55,7 @@ export const mutations = [
   ),
   mutation(
     "agents: what agents spend is not counted by their run",
-    [["src/runtime/ledger.ts", "if (reservedAbove) this.#above?.settle(reservedAbove, usage)", ""]],
+    [["src/run/state/ledger.ts", "if (reservedAbove) this.#above?.settle(reservedAbove, usage)", ""]],
     tree("LOOP-09 turns, tokens and dollars are limited over the whole tree"),
   ),
   mutation(
@@ -67,7 +67,7 @@ export const mutations = [
     "agents: a question is asked although gates deny it",
     [
       [
-        "src/runtime",
+        "src/run",
         "if (run.place?.deniesQuestions && !run.controls.stopping)\n        return",
         "if (run.place === null)\n        return",
       ],
@@ -76,12 +76,12 @@ export const mutations = [
   ),
   mutation(
     "agents: the journals of agents stay when their run is removed",
-    [["src/runtime/runs", "await removeNode(config, agentKey(key, agentId), watch)", ""]],
+    [["src/runtime/manage-runs.ts", "await removeNode(config, agentKey(key, agentId), watch)", ""]],
     tree("removing a run removes its agents"),
   ),
   mutation(
     "agents: a run ends while an agent works in the background",
-    [["src/runtime", "if (agents?.background.isPending) await", "if (agents === null) await"]],
+    [["src/run", "if (agents?.background.isPending) await", "if (agents === null) await"]],
     background("LOOP-07 its call returns at once"),
   ),
   mutation(
@@ -91,12 +91,12 @@ export const mutations = [
   ),
   mutation(
     "agents: a process that resumes a run forgets its agents in the background",
-    [["src/runtime", "await run.agents?.background.takeUp()", ""]],
+    [["src/run", "await run.agents?.background.takeUp()", ""]],
     background("RES-02 after any number of writes"),
   ),
   mutation(
     "agents: a message for an agent that is about to answer waits for its next poll",
-    [["src/runtime/agents/send-message.ts", "await tree.monitor.deliver(key, slot)", "true"]],
+    [["src/run/agents/send-message.ts", "await tree.monitor.deliver(key, slot)", "true"]],
     ["test/agent-messages.test.ts", "a message for an agent that is about to answer"],
     ["test/agent-messages.test.ts", "a message for an agent that takes no more is refused"],
   ),
@@ -108,13 +108,13 @@ export const mutations = [
   mutation(
     "agents: a lost run releases its agent",
     [[agents, 'if (cause?.kind === "lost") below.lose(cause.error)', 'if (cause?.kind === "lost") below.release()']],
-    ["src/runtime/agents/link-controls.test.ts", "an agent is lost with its run"],
+    ["src/run/agents/link-controls.test.ts", "an agent is lost with its run"],
   ),
   mutation(
     "agents: an agent that is resumed begins at the first entry of the chain",
     [
       [
-        "src/runtime/resume-run.ts",
+        "src/run/open/resume-run.ts",
         "const target = await recalledChain(config.targets, run, given, targets)",
         "const target = { ...(await recalledChain(config.targets, run, given, targets)), ...(targets && { entry: 0 }) }",
       ],
@@ -143,7 +143,7 @@ export const mutations = [
   ),
   mutation(
     "agents: a description of spaces is one",
-    [[agents, 'text.trim() === "") throw invalid(name', 'text === "") throw invalid(name']],
+    [["src/settings/options/agents.ts", 'text.trim() === "") throw invalid(name', 'text === "") throw invalid(name']],
     near("a type of agents with a description of spaces"),
   ),
   mutation(
@@ -159,7 +159,7 @@ export const mutations = [
   ),
   mutation(
     "agents: an agent that must not pause does after a crash",
-    [["src/runtime/calls/finish-open-calls.ts", "run.place?.deniesQuestions || isTold", "isTold"]],
+    [["src/run/calls/finish-open-calls.ts", "run.place?.deniesQuestions || isTold", "isTold"]],
     near("a call of an agent that must not pause is unknown after a crash"),
   ),
 ]

@@ -1,7 +1,7 @@
 // Promises about approvals: for one execution of exactly the arguments that were shown, and never by accident.
 import { mutation } from "./mutation.mjs"
 
-const calls = "src/runtime/calls"
+const calls = "src/run/calls"
 const rules = "src/policy/rules"
 const attacks = (name) => ["test/approval-attacks.test.ts", name]
 const replays = (name) => ["test/approval-replays.test.ts", name]
@@ -107,7 +107,13 @@ export const mutations = [
   ),
   mutation(
     "policy: the tickets of a run are valid for its forks",
-    [["src/runtime/runs", 'if (record.type === "approval-request") return { ...record, ticket: newNonce() }\n', ""]],
+    [
+      [
+        "src/runtime/manage-runs.ts",
+        'if (record.type === "approval-request") return { ...record, ticket: newNonce() }\n',
+        "",
+      ],
+    ],
     replays("the ticket of a run is stale for a fork of it"),
   ),
   mutation(
@@ -174,17 +180,17 @@ export const mutations = [
   ),
   mutation(
     "approvals: a decision about a call counts for another tool",
-    [["src/runtime/calls/decide.ts", '[name, args, cwd, "inexact"]', '[args, cwd, "inexact"]']],
-    ["src/runtime/calls/decide.test.ts", "a decision is valid for one tool"],
+    [["src/run/calls/decide.ts", '[name, args, cwd, "inexact"]', '[args, cwd, "inexact"]']],
+    ["src/run/calls/decide.test.ts", "a decision is valid for one tool"],
   ),
   mutation(
     "approvals: a person is asked about a call that the policy denies",
-    [["src/runtime/calls/decide.ts", 'if (ruled.kind === "deny") return ruled\n  const question', "const question"]],
-    ["src/runtime/calls/decide.test.ts", "a call that the policy denies stays denied"],
+    [["src/run/calls/decide.ts", 'if (ruled.kind === "deny") return ruled\n  const question', "const question"]],
+    ["src/run/calls/decide.test.ts", "a call that the policy denies stays denied"],
   ),
   mutation(
     "approvals: a call that cannot run is asked about",
-    [["src/runtime/calls/decide.ts", "tool === undefined || call.invalid !== undefined", "tool === undefined"]],
-    ["src/runtime/calls/decide.test.ts", "a call that cannot run is answered"],
+    [["src/run/calls/decide.ts", "tool === undefined || call.invalid !== undefined", "tool === undefined"]],
+    ["src/run/calls/decide.test.ts", "a call that cannot run is answered"],
   ),
 ]

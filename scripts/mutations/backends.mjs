@@ -1,7 +1,7 @@
 // Promises about agents that others run: their tools, their sessions, failover and moves.
 import { mutation } from "./mutation.mjs"
 
-const own = "src/runtime/calls/own-calls.ts"
+const own = "src/run/calls/own-calls.ts"
 const conformance = (name) => ["test/backend-conformance.test.ts", name]
 const runs = (name) => ["test/backend-runtime.test.ts", name]
 const codexStart = (name) => ["src/backends/codex/connection.test.ts", name]
@@ -21,16 +21,16 @@ export const mutations = [
   mutation(
     "backends: a call of a vendor that is not recorded may run",
     [[own, "if (!this.#runner.isAnnounced(call.callId)) return refuse", "if (false) return refuse"]],
-    ["src/runtime/calls/own-calls.test.ts", "a call that is not recorded is refused"],
+    ["src/run/calls/own-calls.test.ts", "a call that is not recorded is refused"],
   ),
   mutation(
     "backends: a call that was begun before may run again",
     [[own, "    if (earlier) return earlier\n", ""]],
-    ["src/runtime/calls/own-calls.test.ts", "a call that was begun or settled before is refused"],
+    ["src/run/calls/own-calls.test.ts", "a call that was begun or settled before is refused"],
   ),
   mutation(
     "backends: file tools of a vendor reach outside the workspace",
-    [["src/runtime/calls/decide.ts", "return outside ?? showsHidden(", "return showsHidden("]],
+    [["src/run/calls/decide.ts", "return outside ?? showsHidden(", "return showsHidden("]],
     runs("does not write to another folder, whatever the policy allows"),
   ),
   mutation(
@@ -46,22 +46,22 @@ export const mutations = [
   ),
   mutation(
     "backends: a failure that would repeat moves the run on",
-    [["src/runtime/attempts.ts", "return retryable || code", "return true || code"]],
+    [["src/run/attempts.ts", "return retryable || code", "return true || code"]],
     failover("FAIL-08 a failure that would repeat elsewhere ends the run at once"),
   ),
   mutation(
     "backends: a call that a failed backend began is not flagged",
-    [["src/runtime/attempts.ts", "  await settleOpenCalls(run)\n  const to", "  const to"]],
+    [["src/run/attempts.ts", "  await settleOpenCalls(run)\n  const to", "  const to"]],
     failover("a call that a failed backend had begun is flagged for the next one, and not repeated"),
   ),
   mutation(
     "backends: a session is continued although it ended in the middle of a step",
-    [["src/runtime/open-run.ts", 'const isClean = resumedFrom === "paused" || !stepIsOpen', "const isClean = true"]],
+    [["src/run/open/open-run.ts", 'const isClean = resumedFrom === "paused" || !stepIsOpen', "const isClean = true"]],
     runs("that was running when the process died is flagged, and its session is not continued"),
   ),
   mutation(
     "backends: a fork continues the session of the other run",
-    [["src/runtime/open-run.ts", "forkOf === undefined || sessionAt > forkOf.at", "true"]],
+    [["src/run/open/open-run.ts", "forkOf === undefined || sessionAt > forkOf.at", "true"]],
     runs("a fork has a session of its own"),
   ),
   mutation(
@@ -71,17 +71,23 @@ export const mutations = [
   ),
   mutation(
     "backends: a silent session is never stopped",
-    [["src/runtime/backends/watch.ts", 'else if (this.#waiting === 0) this.stop("stalled")', ""]],
+    [["src/run/session/watch.ts", 'else if (this.#waiting === 0) this.stop("stalled")', ""]],
     runs("a session without a sign of life is stopped as stalled"),
   ),
   mutation(
     "backends: a run moves although its files have changed",
-    [["src/runtime/backends/handover.ts", "return now === before ? [] : [path]", "return []"]],
+    [["src/run/session/handover.ts", "return now === before ? [] : [path]", "return []"]],
     runs("pauses and says which files have changed"),
   ),
   mutation(
     "backends: a listener in the middle of a text gets its deltas",
-    [["src/runtime/entry.ts", "this.#streams.get(event.id)?.push(event.delta)", "redactor.stream().push(event.delta)"]],
+    [
+      [
+        "src/run/state/redact-events.ts",
+        "this.#streams.get(event.id)?.push(event.delta)",
+        "redactor.stream().push(event.delta)",
+      ],
+    ],
     runs("a listener that comes in the middle of a secret gets none of it"),
   ),
   mutation(
@@ -141,22 +147,28 @@ export const mutations = [
   ),
   mutation(
     "backends: a vendor's tool runs although its own name of it is disabled",
-    [["src/runtime/extensions/settings.ts", " && filter.disabled?.includes(nativeName) !== true", ""]],
+    [["src/settings/options/extensions.ts", " && filter.disabled?.includes(nativeName) !== true", ""]],
     runs("does not run if disabledTools has its backend's name of it"),
   ),
   mutation(
     "backends: a pattern or a misspelt name in disabledTools disables nothing",
-    [["src/runtime/input/disabled-tools.ts", 'if (meant === undefined && !name.includes("*")) continue', "continue"]],
+    [
+      [
+        "src/settings/options/disabled-tools.ts",
+        'if (meant === undefined && !name.includes("*")) continue',
+        "continue",
+      ],
+    ],
     runs("fails the run before it starts if disabledTools has"),
   ),
   mutation(
     "backends: a vendor is started with tools that the run may not use",
-    [["src/runtime/backends/withheld-tools.ts", 'tool.name !== "*" && !mayUseOwn(filter, tool)', "false"]],
+    [["src/run/session/withheld-tools.ts", 'tool.name !== "*" && !mayUseOwn(filter, tool)', "false"]],
     runs("does not run if disabledTools names it, of the run or of its runtime, and its backend starts without it"),
   ),
   mutation(
     "backends: a restriction that no one can enforce is accepted",
-    [["src/runtime/prepare.ts", "if (unstoppable === undefined) return names", "return names"]],
+    [["src/run/session/prepare.ts", "if (unstoppable === undefined) return names", "return names"]],
     runs("fails the run before it starts if disabledTools names it"),
   ),
   mutation(
@@ -171,17 +183,17 @@ export const mutations = [
   ),
   mutation(
     "backends: a resume does not end what a dead owner left",
-    [["src/runtime/resume-run.ts", "await config.backendEnv.sweep?.()", "await undefined"]],
+    [["src/run/open/resume-run.ts", "await config.backendEnv.sweep?.()", "await undefined"]],
     runs("on any backend, first ends the programs that the dead owner left"),
   ),
   mutation(
     "backends: a resume does not end a program that had not opened its session",
-    [["src/runtime/resume-run.ts", " || chosen?.backend !== config.backends.native.name", ""]],
+    [["src/run/open/resume-run.ts", " || chosen?.backend !== config.backends.native.name", ""]],
     runs("of a run whose program had not opened its session"),
   ),
   mutation(
     "backends: a program is started before it is on record that it may be",
-    [["src/runtime/drive.ts", "    if (!target.backend.capabilities.edge) await run.journal.flush()\n", ""]],
+    [["src/run/session/drive.ts", "    if (!target.backend.capabilities.edge) await run.journal.flush()\n", ""]],
     runs("of a run whose program had not opened its session"),
   ),
   mutation(
@@ -196,19 +208,19 @@ export const mutations = [
   ),
   mutation(
     "backends: a passing failure of a vendor fails the run",
-    [["src/runtime/attempts.ts", "if (delayMs === null) return stop", "return stop"]],
+    [["src/run/attempts.ts", "if (delayMs === null) return stop", "return stop"]],
     runs("at the first request is repeated, and recorded as a retry"),
   ),
   mutation(
     "backends: three passing failures of a vendor fail a run, however many turns are between them",
-    [["src/runtime/attempts.ts", "if (projection.turns > turns) retry = createRetry(sessionRetry)", ""]],
+    [["src/run/attempts.ts", "if (projection.turns > turns) retry = createRetry(sessionRetry)", ""]],
     runs("has three attempts at each turn, however many the turns before took"),
   ),
   mutation(
     "backends: a vendor's call that was begun before a retry is not flagged",
     [
       [
-        "src/runtime/attempts.ts",
+        "src/run/attempts.ts",
         '      await settleOpenCalls(run)\n      journal.append({ type: "retry"',
         '      journal.append({ type: "retry"',
       ],
@@ -219,7 +231,7 @@ export const mutations = [
     "backends: auto waits for a probe that hangs",
     [
       [
-        "src/runtime/backends/backends.ts",
+        "src/settings/backends/backends.ts",
         "delay(PROBE_MS, answered.signal).then(() => undefined)",
         "new Promise(() => {})",
       ],
@@ -228,22 +240,22 @@ export const mutations = [
   ),
   mutation(
     "backends: auto takes a failed probe for an installed program",
-    [["src/runtime/backends/backends.ts", " && probe.failure === undefined", ""]],
+    [["src/settings/backends/backends.ts", " && probe.failure === undefined", ""]],
     runs("a backend whose probe hangs or fails is not used"),
   ),
   mutation(
     "backends: a probe that throws ends every run of auto",
-    [["src/runtime/backends/backends.ts", "  } catch {\n    return undefined\n  } finally", "  } finally"]],
+    [["src/settings/backends/backends.ts", "  } catch {\n    return undefined\n  } finally", "  } finally"]],
     runs("a backend whose probe hangs or fails is not used"),
   ),
   mutation(
     "backends: auto fails with the backend that it chose, although that began no answer",
-    [["src/runtime/attempts.ts", '(code === "auth" || projection.turns === turns)', 'code === "auth"']],
+    [["src/run/attempts.ts", '(code === "auth" || projection.turns === turns)', 'code === "auth"']],
     runs("a chosen backend whose session fails as config_invalid before an answer is replaced by native"),
   ),
   mutation(
     "backends: auto leaves a backend in the middle of its work",
-    [["src/runtime/attempts.ts", '(code === "auth" || projection.turns === turns)', "true"]],
+    [["src/run/attempts.ts", '(code === "auth" || projection.turns === turns)', "true"]],
     runs("a chosen backend that fails after its first answer ends the run"),
   ),
   mutation(
@@ -270,7 +282,7 @@ export const mutations = [
     "backends: a requirement does not count in a chain of one",
     [
       [
-        "src/runtime/attempts.ts",
+        "src/run/attempts.ts",
         "const missing = missingIn(run, target)",
         "const missing = chain.length > 1 ? missingIn(run, target) : []",
       ],
@@ -295,17 +307,17 @@ export const mutations = [
   ),
   mutation(
     "backends: a call that nobody was asked about passes for a permitted one",
-    [["src/runtime/host.ts", "const ungated = this.#ungated.take(event)", "const ungated = undefined"]],
+    [["src/run/session/host.ts", "const ungated = this.#ungated.take(event)", "const ungated = undefined"]],
     ungated("fails the run where the policy denies it, and is recorded as such"),
   ),
   mutation(
     "backends: a call that a vendor ran without asking is not checked against the policy",
-    [["src/runtime/calls/ungated-calls.ts", 'return decided.kind === "allow" &&', "return true ||"]],
+    [["src/run/calls/ungated-calls.ts", 'return decided.kind === "allow" &&', "return true ||"]],
     ungated("fails the run where the policy asks about it, and is recorded as such"),
   ),
   mutation(
     "backends: a command that ran unasked and failed is not checked against the policy",
-    [["src/runtime/calls/ungated-calls.ts", 'outcome.status !== "error" ||', 'outcome.status === "ok" &&']],
+    [["src/run/calls/ungated-calls.ts", 'outcome.status !== "error" ||', 'outcome.status === "ok" &&']],
     ungated("Bash fails the run if it may have done something"),
   ),
   mutation(
@@ -315,23 +327,17 @@ export const mutations = [
   ),
   mutation(
     "backends: a call that ran after its refusal stays recorded as refused",
-    [
-      [
-        "src/runtime/calls/own-calls.ts",
-        "if (isSettled && event.ungated === undefined) return",
-        "if (isSettled) return",
-      ],
-    ],
+    [["src/run/calls/own-calls.ts", "if (isSettled && event.ungated === undefined) return", "if (isSettled) return"]],
     ungated("and ran all the same fails the run, and its result replaces the refusal"),
   ),
   mutation(
     "backends: an ungated call does not fail the run",
-    [["src/runtime/drive.ts", "if (violation) return", "if (false) return"]],
+    [["src/run/session/drive.ts", "if (violation) return", "if (false) return"]],
     ungated("and ran all the same fails the run, and its result replaces the refusal"),
   ),
   mutation(
     "backends: a rule that a backend cannot enforce is no warning",
-    [["src/runtime/drive.ts", "    warnOfUnenforced(run)\n", ""]],
+    [["src/run/session/drive.ts", "    warnOfUnenforced(run)\n", ""]],
     ungated("is a warning of the run, which names the tool"),
   ),
   mutation(
@@ -343,7 +349,7 @@ export const mutations = [
     "backends: a session that the caller names and that does not exist is replaced by a new one",
     [
       [
-        "src/runtime/drive.ts",
+        "src/run/session/drive.ts",
         "if (!isLost || run.projection.route.session === undefined) throw error",
         "if (!isLost) throw error",
       ],
@@ -446,32 +452,26 @@ export const mutations = [
   mutation(
     "backends: the approval of a vendor's call without an effect is never used up",
     [[own, 'if (effect !== "none" || isApproved)', 'if (effect !== "none")']],
-    ["src/runtime/calls/own-calls.test.ts", "the approval of a vendor's call without an effect is used up"],
+    ["src/run/calls/own-calls.test.ts", "the approval of a vendor's call without an effect is used up"],
   ),
   mutation(
     "backends: a vendor's call begins while the run stops",
     [[own, "if (decided === undefined || this.#run.controls.stopping)", "if (decided === undefined)"]],
-    ["src/runtime/calls/own-calls.test.ts", "a vendor's call does not begin once the run is being stopped"],
+    ["src/run/calls/own-calls.test.ts", "a vendor's call does not begin once the run is being stopped"],
   ),
   mutation(
     "backends: an approval of exact arguments covers a summary of them",
-    [
-      [
-        "src/runtime/calls/decide.ts",
-        'inexact ? [name, args, cwd, "inexact"] : [name, args, cwd]',
-        "[name, args, cwd]",
-      ],
-    ],
-    ["src/runtime/calls/own-calls.test.ts", "an approval of exact arguments does not cover"],
+    [["src/run/calls/decide.ts", 'inexact ? [name, args, cwd, "inexact"] : [name, args, cwd]', "[name, args, cwd]"]],
+    ["src/run/calls/own-calls.test.ts", "an approval of exact arguments does not cover"],
   ),
   mutation(
     "backends: the journal keeps a vendor's result whole",
     [[own, "output: bound(outcome) }", "output: outcome.output }"]],
-    ["src/runtime/calls/own-calls.test.ts", "the journal keeps 100,000 characters and 256 KB"],
+    ["src/run/calls/own-calls.test.ts", "the journal keeps 100,000 characters and 256 KB"],
   ),
   mutation(
     "backends: the journal keeps every image of a vendor's result",
     [[own, "output.length === 0 ? output : toParts(output)", "output"]],
-    ["src/runtime/calls/own-calls.test.ts", "the journal keeps as many images of a vendor's result"],
+    ["src/run/calls/own-calls.test.ts", "the journal keeps as many images of a vendor's result"],
   ),
 ]

@@ -4,7 +4,7 @@ import { mutation } from "./mutation.mjs"
 const native = "src/backends/native"
 const journal = "src/journal"
 const lib = "src/lib/compaction"
-const runtime = "src/runtime"
+const runtime = "src/run"
 
 const fault = (name) => ["test/compaction-faults.test.ts", name]
 const fold = (name) => ["src/journal/context-fold.test.ts", name]

@@ -9,7 +9,7 @@ const webhooks = "src/webhooks"
 
 const attack = (name) => ["src/hosts/node/files/files-attacks.test.ts", name]
 const race = (name) => ["src/hosts/node/files/files-race.test.ts", name]
-const exception = (name) => ["src/runtime/calls/tool-exceptions.test.ts", name]
+const exception = (name) => ["src/run/calls/tool-exceptions.test.ts", name]
 const fetched = (name) => ["src/hosts/node/http/guarded-fetch.test.ts", name]
 const sandbox = (name) => ["src/hosts/node/shell/shell-sandbox.test.ts", name]
 const hidden = (name) => ["src/hosts/node/store/hidden-store.test.ts", name]
@@ -196,19 +196,19 @@ export const mutations = [
   ),
   mutation(
     "confinement: the metadata address of a cloud is public",
-    [["src/lib/ip-address.ts", '  "169.254.0.0/16", // link-local, and the metadata of clouds\n', ""]],
-    ["src/lib/ip-address.test.ts", "link-local and metadata"],
+    [["src/lib/http/ip-address.ts", '  "169.254.0.0/16", // link-local, and the metadata of clouds\n', ""]],
+    ["src/lib/http/ip-address.test.ts", "link-local and metadata"],
   ),
   mutation(
     "confinement: a private IPv4 address in IPv6 is public",
     [
       [
-        "src/lib/ip-address.ts",
+        "src/lib/http/ip-address.ts",
         "if (isIn(bytes, carriers)) return !isIn(bytes.slice(12), notPublic4)",
         "if (isIn(bytes, carriers)) return true",
       ],
     ],
-    ["src/lib/ip-address.test.ts", "not public: mapped"],
+    ["src/lib/http/ip-address.test.ts", "not public: mapped"],
   ),
   mutation(
     "confinement: a webhook to a private host is accepted",

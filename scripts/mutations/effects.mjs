@@ -1,14 +1,14 @@
 // Promises about effects: intent before effect, result after it, nothing repeated silently, the unknown reported.
 import { mutation } from "./mutation.mjs"
 
-const runtime = "src/runtime"
+const runtime = "src/run"
 const native = "src/backends/native"
 const projection = "src/journal/projection.ts"
 const recover = "src/journal/recover.ts"
 
-const durable = (name) => ["src/runtime/durable.test.ts", name]
+const durable = (name) => ["src/run/durable.test.ts", name]
 const tools = (name) => ["src/runtime/runtime.test.ts", name]
-const resume = (name) => ["src/runtime/resume.test.ts", name]
+const resume = (name) => ["src/run/resume.test.ts", name]
 const controls = (name) => ["test/promises/controls.test.ts", name]
 
 const repeatsWhenStopped = 'if (call.intent === "repeatable" && ownerStopped) return true'
@@ -131,7 +131,7 @@ export const mutations = [
   mutation(
     "effects: an exclusive tool runs beside others",
     [[runtime, "return this.#running === 0 || (shared && !this.#exclusive)", "return true"]],
-    ["src/runtime/calls/turnstile.test.ts", "exclusive work runs alone, in order"],
+    ["src/run/calls/read-write-lock.test.ts", "exclusive work runs alone, in order"],
   ),
   mutation(
     "effects: results are folded in the order of their durations",
@@ -213,7 +213,13 @@ export const mutations = [
   ),
   mutation(
     "effects: a replay leaves a record out",
-    [[runtime, "for (const record of found.records) contain", "for (const record of found.records.slice(1)) contain"]],
+    [
+      [
+        "src/runtime/manage-runs.ts",
+        "for (const record of found.records) contain",
+        "for (const record of found.records.slice(1)) contain",
+      ],
+    ],
     durable("a replay publishes all records again and calls nothing"),
   ),
 ]

@@ -79,17 +79,17 @@ export const mutations = [
   ),
   mutation(
     "gates: two calls of a vendor under one id both run, and one of them is recorded",
-    [["src/runtime/calls/own-calls.ts", "if (this.#deciding.has(callId))", "if (false)"]],
+    [["src/run/calls/own-calls.ts", "if (this.#deciding.has(callId))", "if (false)"]],
     cell("acp:cursor, own call under the id of another call runs at most once, as it is recorded"),
   ),
   mutation(
     "gates: two calls of the runtime's tools under one id both run, and one of them is recorded",
-    [["src/runtime/host.ts", "if (known) return isSameCall", "if (false) return isSameCall"]],
+    [["src/run/session/host.ts", "if (known) return isSameCall", "if (false) return isSameCall"]],
     cell("claude-sdk, ours call under the id of another call runs at most once, as it is recorded"),
   ),
   mutation(
     "gates: a refusal of the same id makes a permitted call an ungated one",
-    [["src/runtime/calls/ungated-calls.ts", 'known.answer !== "run"', "known.answer === undefined"]],
+    [["src/run/calls/ungated-calls.ts", 'known.answer !== "run"', "known.answer === undefined"]],
     cell("acp:cursor, own call under the id of another call runs at most once, as it is recorded"),
   ),
   programMutation(

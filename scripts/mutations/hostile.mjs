@@ -3,9 +3,9 @@ import { mutation } from "./mutation.mjs"
 
 const words = (name) => ["test/masked-words.test.ts", name]
 const patterns = (name) => ["test/hostile-schemas.test.ts", name]
-const recalled = (name) => ["src/runtime/backends/recalled-models.test.ts", name]
+const recalled = (name) => ["src/settings/backends/recalled-models.test.ts", name]
 const credential = "src/lib/text/credential.ts"
-const models = "src/runtime/backends/named-models.ts"
+const models = "src/settings/backends/named-models.ts"
 
 export const mutations = [
   mutation(
@@ -50,7 +50,7 @@ export const mutations = [
     "hostile: the pattern of an agent's answer is not looked at",
     [
       [
-        "src/runtime/agents/child-input.ts",
+        "src/run/agents/child-input.ts",
         "    if (dropped.length === 0) return schema\n",
         "    if (dropped) return schema\n",
       ],
@@ -111,7 +111,7 @@ export const mutations = [
     "views: a takeover keeps the plan that it made from records that no longer count",
     [
       [
-        "src/runtime/open-run.ts",
+        "src/run/open/open-run.ts",
         "  if (isExtended && history.length === before.length) return opening\n",
         "  if (opening.found) return opening\n",
       ],
@@ -120,22 +120,14 @@ export const mutations = [
   ),
   mutation(
     "views: one damaged run stops lists and recovery",
-    [["src/runtime/runs/list-runs.ts", "  if (isDamage(error)) return null\n", ""]],
+    [["src/runs/list-runs.ts", "  if (isDamage(error)) return null\n", ""]],
     ["test/damaged-runs.test.ts", "stops neither listing nor recovery of the others"],
   ),
   mutation(
     "views: a run that its process gave up looks alive",
     [
-      [
-        "src/runtime/runs/live-runs.ts",
-        'cause.error.code === "fenced") return',
-        'cause.error.code !== "storage") return',
-      ],
-      [
-        "src/runtime/runs/live-runs.ts",
-        'if (result?.status === "failed" &&',
-        'if (result?.error?.code === "storage" &&',
-      ],
+      ["src/runtime/live-runs.ts", 'cause.error.code === "fenced") return', 'cause.error.code !== "storage") return'],
+      ["src/runtime/live-runs.ts", 'if (result?.status === "failed" &&', 'if (result?.error?.code === "storage" &&'],
     ],
     recalled("an agent whose model is elsewhere fails the run for everybody"),
   ),
@@ -174,13 +166,7 @@ export const mutations = [
   ),
   mutation(
     "gates: gateBeforeTool gets the call in the place of the tool's name",
-    [
-      [
-        "src/runtime/calls/decide.ts",
-        "hook.gateBeforeTool?.(gated.name, gated)",
-        "hook.gateBeforeTool?.(gated, gated)",
-      ],
-    ],
+    [["src/run/calls/decide.ts", "hook.gateBeforeTool?.(gated.name, gated)", "hook.gateBeforeTool?.(gated, gated)"]],
     ["test/reference-code.test.ts", "a gate that is written with the tool's name"],
   ),
 ]

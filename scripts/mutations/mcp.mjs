@@ -2,16 +2,16 @@
 import { mutation } from "./mutation.mjs"
 
 const mcp = "src/extensions/mcp"
-const runtime = "src/runtime/extensions"
+const runtime = "src/run/extensions"
 const kernel = "src/tools/kernel"
 const definitions = (name) => ["test/mcp-definitions.test.ts", name]
 const client = (name) => ["test/mcp-client.test.ts", name]
 const sampling = (name) => ["test/mcp-sampling.test.ts", name]
 const logins = (name) => ["src/extensions/mcp/logins.test.ts", name]
 const login = (name) => ["src/hosts/node/mcp/login.test.ts", name]
-const inner = (name) => ["src/runtime/calls/inner-call.test.ts", name]
-const sample = (name) => ["src/runtime/extensions/sample.test.ts", name]
-const opened = (name) => ["src/runtime/extensions/extensions.test.ts", name]
+const inner = (name) => ["src/run/calls/inner-call.test.ts", name]
+const sample = (name) => ["src/run/extensions/sample.test.ts", name]
+const opened = (name) => ["src/run/extensions/extensions.test.ts", name]
 const echoed = (name) => ["test/mcp-echoed-tokens.test.ts", name]
 const connection = (name) => ["src/extensions/mcp/connection.test.ts", name]
 const pins = (name) => ["src/extensions/mcp/pins.test.ts", name]
@@ -282,14 +282,14 @@ export const mutations = [
   ),
   mutation(
     "mcp: a person is asked about a call that cannot run",
-    [["src/runtime/calls", "inside.rejected = await this.#rejectedInside(each)\n", ""]],
+    [["src/run/calls", "inside.rejected = await this.#rejectedInside(each)\n", ""]],
     inner("are checked before the policy, a person and the hooks see them"),
   ),
   mutation(
     "mcp: changes of a person replace the arguments of the outer call",
     [
       [
-        "src/runtime/calls",
+        "src/run/calls",
         "const changed = seenCall(run, { ...call, args: asked }).outer(given.args)",
         "const changed = given.args",
       ],
@@ -357,14 +357,20 @@ export const mutations = [
   ),
   mutation(
     "extensions: those of a run and of the runtime with one name are both opened",
-    [[runtime, "...runtime.filter(({ name }) => !run.some((own) => own.name === name))", "...runtime"]],
+    [
+      [
+        "src/settings/options/extensions.ts",
+        "...runtime.filter(({ name }) => !run.some((own) => own.name === name))",
+        "...runtime",
+      ],
+    ],
     opened("of a run replaces the runtime's of the same name"),
   ),
   mutation(
     "extensions: agents of a run do not get its instructions",
     [
       [
-        "src/runtime/agents",
+        "src/run/agents",
         "...(instructions === undefined ? [] : [instructions])].join",
         "...(instructions === undefined ? [] : [])].join",
       ],
@@ -375,7 +381,7 @@ export const mutations = [
     "extensions: a run widens the tools that its runtime allows",
     [
       [
-        runtime,
+        "src/settings/options/extensions.ts",
         "runtime.allowed && run.allowed ? both(runtime.allowed, run.allowed) : (run.allowed ?? runtime.allowed)",
         "run.allowed ?? runtime.allowed",
       ],

@@ -1,18 +1,18 @@
 // Promises about money: limits, what is reserved, settled and refunded, and what a call costs.
 import { mutation } from "./mutation.mjs"
 
-const ledger = "src/runtime/ledger.ts"
-const runtime = "src/runtime"
+const ledger = "src/run/state/ledger.ts"
+const runtime = "src/run"
 const projection = "src/journal/projection.ts"
 const price = "src/observe/price.ts"
 
-const ledgerTest = (name) => ["src/runtime/ledger.test.ts", name]
+const ledgerTest = (name) => ["src/run/state/ledger.test.ts", name]
 const parallel = ledgerTest("over 20 parallel runs of one ledger")
 const unknownPrice = ledgerTest("a dollar limit with an unknown price is rejected, or a warning if requested")
 const costs = ledgerTest("HOST-02")
 const limits = (name) => ["src/runtime/runtime.test.ts", name]
 const fold = (name) => ["src/journal/projection.test.ts", name]
-const hostTest = (name) => ["src/runtime/host.test.ts", name]
+const hostTest = (name) => ["src/run/session/host.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -69,7 +69,7 @@ export const mutations = [
     "money: a reserve is bounded by the price of input, although writing to a cache costs more",
     [
       [
-        runtime,
+        "src/settings/config/pricing.ts",
         "Math.max(atMost({ inputTokens }), atMost({ cacheWriteTokens: inputTokens }))",
         "atMost({ inputTokens })",
       ],
@@ -115,7 +115,7 @@ export const mutations = [
   mutation(
     "money: a resumed run gets its time again",
     [[runtime, "controls.startClock(timeMs, run.projection.activeMs)", "controls.startClock(timeMs, 0)"]],
-    ["src/runtime/resume.test.ts", "that is used up stops a resumed run before it calls a model or a tool"],
+    ["src/run/resume.test.ts", "that is used up stops a resumed run before it calls a model or a tool"],
   ),
   mutation(
     "money: a dollar limit without a price is accepted",
@@ -150,12 +150,12 @@ export const mutations = [
   ),
   mutation(
     "money: an agent goes on although its usage has reached a limit",
-    [["src/runtime/host.ts", "this.#stopAt(this.#run.ledger.spend(usage))", "this.#run.ledger.spend(usage)"]],
+    [["src/run/session/host.ts", "this.#stopAt(this.#run.ledger.spend(usage))", "this.#run.ledger.spend(usage)"]],
     ["test/backend-runtime.test.ts", "stops a session as soon as its reported usage has reached it"],
   ),
   mutation(
     "money: a program goes on although other agents have used up the budget",
-    [["src/runtime/host.ts", "    this.#stopAt(ledger.exhausted)\n", ""]],
+    [["src/run/session/host.ts", "    this.#stopAt(ledger.exhausted)\n", ""]],
     hostTest("a program is stopped before its own call is permitted"),
     hostTest("a program is stopped before it gets the result of a call"),
   ),
@@ -163,7 +163,7 @@ export const mutations = [
     "money: the own call of a program is permitted although the budget is used up",
     [
       [
-        "src/runtime/host.ts",
+        "src/run/session/host.ts",
         "    this.#ungated.answered(call, permit)\n    await this.#beforeRequest()\n",
         "    this.#ungated.answered(call, permit)\n",
       ],
@@ -172,14 +172,14 @@ export const mutations = [
   ),
   mutation(
     "money: a program gets the result of a call although the budget is used up",
-    [["src/runtime/host.ts", "during(outcome).finally(() => this.#beforeRequest())", "during(outcome)"]],
+    [["src/run/session/host.ts", "during(outcome).finally(() => this.#beforeRequest())", "during(outcome)"]],
     hostTest("a program is stopped before it gets the result of a call"),
   ),
   mutation(
     "money: a program repairs its answer although the budget is used up",
     [
       [
-        "src/runtime/host.ts",
+        "src/run/session/host.ts",
         "if (complaint !== undefined || controls.hasUnread) await",
         "if (controls.hasUnread) await",
       ],
@@ -190,7 +190,7 @@ export const mutations = [
     "money: a program goes on with a message although the budget is used up",
     [
       [
-        "src/runtime/host.ts",
+        "src/run/session/host.ts",
         "if (complaint !== undefined || controls.hasUnread) await",
         "if (complaint !== undefined) await",
       ],
@@ -199,14 +199,14 @@ export const mutations = [
   ),
   mutation(
     "money: a program that waits for its agents is asked again although they have used up the budget",
-    [["src/runtime/drive.ts", "!host.isUsedUp && session.steer(text)", "session.steer(text)"]],
+    [["src/run/session/drive.ts", "!host.isUsedUp && session.steer(text)", "session.steer(text)"]],
     hostTest("gets the agent's answer only after the limit was raised"),
   ),
   mutation(
     "money: a run whose agent's answer was held back because of its budget is not over its budget",
     [
       [
-        "src/runtime/drive.ts",
+        "src/run/session/drive.ts",
         'if (stop.reason === "done" && host.isUsedUp && run.agents?.background.isPending) return usedUp(run)',
         "",
       ],
@@ -215,14 +215,14 @@ export const mutations = [
   ),
   mutation(
     "money: a session is prompted although the budget was used up while it opened",
-    [["src/runtime/drive.ts", "    if (host.isUsedUp) return usedUp(run)\n", ""]],
+    [["src/run/session/drive.ts", "    if (host.isUsedUp) return usedUp(run)\n", ""]],
     hostTest("a session that opens while another agent uses up the budget is not prompted"),
   ),
   mutation(
     "money: a call of a program is permitted before its usage is durable",
     [
       [
-        "src/runtime/host.ts",
+        "src/run/session/host.ts",
         "    await journal.flush().catch((error: unknown) => this.#stopFor(error))\n    this.#stopAt",
         "    this.#stopAt",
       ],
@@ -233,7 +233,7 @@ export const mutations = [
     "money: usage that a program reports stays in memory while it asks",
     [
       [
-        "src/runtime/host.ts",
+        "src/run/session/host.ts",
         'if (event.type === "metering" && this.#run.ledger.limited) this.#run.journal.flushSoon()',
         "",
       ],
@@ -288,17 +288,23 @@ export const mutations = [
   ),
   mutation(
     "money: a limit is accepted that a backend notices only at its end",
-    [["src/runtime/drive.ts", 'if (metering === "call" || metering === "turn") return undefined', "return undefined"]],
+    [
+      [
+        "src/run/session/drive.ts",
+        'if (metering === "call" || metering === "turn") return undefined',
+        "return undefined",
+      ],
+    ],
     ["test/backend-runtime.test.ts", "is refused by a backend that reports its usage too late"],
   ),
   mutation(
     "money: a run without a turn left opens another session of a vendor",
-    [["src/runtime/drive.ts", "  if (outOfTurns) return stoppedBy(run, outOfTurns)\n", ""]],
+    [["src/run/session/drive.ts", "  if (outOfTurns) return stoppedBy(run, outOfTurns)\n", ""]],
     ["test/backend-runtime.test.ts", "that is used up opens no further session: turns"],
   ),
   mutation(
     "money: a used-up run opens another session of a vendor",
-    [["src/runtime/drive.ts", "  if (ledger.exhausted) return usedUp(run)\n", ""]],
+    [["src/run/session/drive.ts", "  if (ledger.exhausted) return usedUp(run)\n", ""]],
     ["test/backend-runtime.test.ts", "that is used up opens no further session"],
   ),
   mutation(
@@ -315,12 +321,12 @@ export const mutations = [
   mutation(
     "money: a stream that is cut costs nothing",
     [["src/backends/native/ask.ts", "      attempt.meter(failure)\n", ""]],
-    ["src/runtime/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
+    ["src/run/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
   ),
   mutation(
     "money: the arguments of a call that was cut are free",
     [["src/providers/answer-parts.ts", "else this.#sink.unfinished?.(delta.length)", ""]],
-    ["src/runtime/cut-streams.test.ts", "anthropic: the arguments of a call that was cut count as output"],
+    ["src/run/cut-streams.test.ts", "anthropic: the arguments of a call that was cut count as output"],
   ),
   mutation(
     "money: a stream of Pi that is cut costs nothing",
@@ -336,12 +342,12 @@ export const mutations = [
         "await Promise.resolve()",
       ],
     ],
-    ["src/runtime/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
+    ["src/run/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],
   ),
   mutation(
     "money: a cut stream without a report costs nothing",
-    [["src/runtime/host.ts", 'failed === "reported" ? usage : unknownUsage', "usage"]],
-    ["src/runtime/cut-streams.test.ts", "openai chat: a stream that ends without an event"],
+    [["src/run/session/host.ts", 'failed === "reported" ? usage : unknownUsage', "usage"]],
+    ["src/run/cut-streams.test.ts", "openai chat: a stream that ends without an event"],
   ),
   mutation(
     "money: a resumed run forgets the streams that were cut",
@@ -352,17 +358,17 @@ export const mutations = [
         "if (record.failed) return",
       ],
     ],
-    ["src/runtime/cut-streams.test.ts", "a run that was resumed counts the streams"],
+    ["src/run/cut-streams.test.ts", "a run that was resumed counts the streams"],
   ),
   mutation(
     "money: bounds that were exceeded stay as they are",
     [[ledger, "timesOver(tokens, bound.tokens)", "1"]],
-    ["src/runtime/cut-streams.test.ts", "a call that exceeds its bound"],
+    ["src/run/cut-streams.test.ts", "a call that exceeds its bound"],
   ),
   mutation(
     "money: an extension's answer that is cut costs nothing",
-    [["src/runtime/extensions/sample.ts", "if (usage && failed) reserved.fail(", "if (usage && failed) void ("]],
-    ["src/runtime/extensions/sample.test.ts", "counts with its whole reserve if its answer is cut"],
+    [["src/run/extensions/sample.ts", "if (usage && failed) reserved.fail(", "if (usage && failed) void ("]],
+    ["src/run/extensions/sample.test.ts", "counts with its whole reserve if its answer is cut"],
   ),
   mutation(
     "money: Pi reserves for the first message only",

@@ -1,9 +1,9 @@
 // Promises about long results: what is stored, that a preview and its file belong together, and who may read it.
 import { mutation } from "./mutation.mjs"
 
-const folder = "src/runtime/offload"
+const folder = "src/run/offload"
 const whole = (name) => ["test/offload.test.ts", name]
-const blobs = (name) => ["src/runtime/offload/blobs.test.ts", name]
+const blobs = (name) => ["src/run/offload/blobs.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -61,7 +61,7 @@ export const mutations = [
     "offload: a fork refers to the files of the original",
     [
       [
-        "src/runtime/runs",
+        "src/runtime/manage-runs.ts",
         "await copyResults(config.store.folder(runPath(from)), config.store.folder(runPath(to)), copied)",
         "await copyResults(config.store.folder(runPath(from)), config.store.folder(runPath(from)), copied)",
       ],
@@ -70,7 +70,7 @@ export const mutations = [
   ),
   mutation(
     "offload: references end with the process that has the setting",
-    [["src/runtime/resume-run.ts", "(wasOffered(run, fetchData.name) || run.calls.hasOffloaded)", "false"]],
+    [["src/run/open/resume-run.ts", "(wasOffered(run, fetchData.name) || run.calls.hasOffloaded)", "false"]],
     whole("OFF-12 PAU-06 refs survive a resume by another runtime: only the run had the setting"),
     whole("a resume can turn offloading on, and off again"),
   ),

@@ -2,13 +2,13 @@
 import { mutation } from "./mutation.mjs"
 
 const owner = "src/hosts/node/owner.ts"
-const runtime = "src/runtime"
+const runtime = "src/run"
 const paths = "src/journal/paths.ts"
 const projection = "src/journal/projection.ts"
 
 const owners = (name) => ["src/hosts/node/owner.test.ts", name]
-const durable = (name) => ["src/runtime/durable.test.ts", name]
-const permits = (name) => ["src/runtime/permits.test.ts", name]
+const durable = (name) => ["src/run/durable.test.ts", name]
+const permits = (name) => ["src/lib/semaphore.test.ts", name]
 const store = (name) => ["src/stores/store-conformance.test.ts", name]
 
 export const mutations = [
@@ -16,7 +16,7 @@ export const mutations = [
     "ownership: a run is resumed as it was read before another process took it",
     [
       [
-        `${runtime}/open-run.ts`,
+        `${runtime}/open/open-run.ts`,
         "if (isExtended && history.length === before.length) return opening",
         "return opening",
       ],
@@ -60,7 +60,7 @@ export const mutations = [
     "ownership: an owner is unresponsive at the first look",
     [
       [
-        runtime,
+        "src/runs/owner-watch.ts",
         "this.#seen.set(path, { sign, since: now })\n    return false",
         "this.#seen.set(path, { sign, since: now })\n    return true",
       ],
@@ -69,7 +69,7 @@ export const mutations = [
   ),
   mutation(
     "ownership: no lease is waited for",
-    [[runtime, "return now - seen.since >= leaseMs", "return true"]],
+    [["src/runs/owner-watch.ts", "return now - seen.since >= leaseMs", "return true"]],
     durable("a `repeatable` call of an owner without a sign of life for a lease is flagged as unknown, not run again"),
   ),
   mutation(
@@ -84,7 +84,13 @@ export const mutations = [
   ),
   mutation(
     "ownership: a take that was abandoned says that the owner before it is dead",
-    [[runtime, 'return isReleased || this.#isDead(path, owner) ? "dead" : "unresponsive"', 'return "dead"']],
+    [
+      [
+        "src/runs/owner-watch.ts",
+        'return isReleased || this.#isDead(path, owner) ? "dead" : "unresponsive"',
+        'return "dead"',
+      ],
+    ],
     durable("a headerless shard of a dead process over a run whose owner may be alive"),
   ),
   mutation(
@@ -111,9 +117,9 @@ export const mutations = [
   mutation(
     "ownership: a run that is under way can be removed",
     [
-      [runtime, "if (live.find(asked)) throw stillActive(asked)", ""],
+      ["src/runtime/runtime.ts", "if (live.find(asked)) throw stillActive(asked)", ""],
       [
-        "src/runtime/runs",
+        "src/runtime/manage-runs.ts",
         'if (key.agent === undefined && (await watch.look(key, found)) === "alive") throw stillActive(key)',
         "",
       ],
@@ -140,7 +146,7 @@ export const mutations = [
     "ownership: a concurrency slot is lost with a run that fails",
     [
       [
-        runtime,
+        "src/runtime/handle.ts",
         "    return await run()\n  } finally {\n    freeSlot()\n  }",
         '    const result = await run()\n    if (result.status === "done") freeSlot()\n    return result\n  } finally {\n  }',
       ],
@@ -149,17 +155,23 @@ export const mutations = [
   ),
   mutation(
     "ownership: a cancelled waiter stays in the queue, and takes a concurrency slot with it",
-    [[runtime, "        this.#waiting.splice(place, 1)\n", ""]],
+    [["src/lib/semaphore.ts", "        this.#waiting.splice(place, 1)\n", ""]],
     permits("an aborted waiter leaves the queue: the permit goes to the next waiter and is free at the end"),
   ),
   mutation(
     "ownership: a cancelled waiter gives back a concurrency slot that it never had",
-    [[runtime, "else if (!(await this.#handedOver(signal))) return () => {}", "else await this.#handedOver(signal)"]],
+    [
+      [
+        "src/lib/semaphore.ts",
+        "else if (!(await this.#handedOver(signal))) return () => {}",
+        "else await this.#handedOver(signal)",
+      ],
+    ],
     permits("an aborted waiter leaves the queue: the permit goes to the next waiter and is free at the end"),
   ),
   mutation(
     "ownership: a slot that is given back is counted free, although a waiter has it",
-    [[runtime, "      if (next) next()\n      else this.#free++", "      next?.()\n      this.#free++"]],
+    [["src/lib/semaphore.ts", "      if (next) next()\n      else this.#free++", "      next?.()\n      this.#free++"]],
     permits("an abort after a waiter got its permit does not revoke it"),
   ),
   mutation(

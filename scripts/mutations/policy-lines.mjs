@@ -276,11 +276,11 @@ export const mutations = [
     "policy: a call that a person answered counts as run",
     [
       [
-        "src/runtime/calls/decide.ts",
+        "src/run/calls/decide.ts",
         "return isInput ? answered(text) : answeredInstead(call, text)",
         "return isInput ? answered(text) : answered(text)",
       ],
     ],
-    ["src/runtime/calls/live-question.test.ts", "which does not run, is not ok"],
+    ["src/run/calls/live-question.test.ts", "which does not run, is not ok"],
   ),
 ]

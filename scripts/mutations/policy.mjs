@@ -2,7 +2,7 @@
 import { mutation } from "./mutation.mjs"
 
 const pipeline = "src/policy/pipeline.ts"
-const calls = "src/runtime/calls"
+const calls = "src/run/calls"
 const rules = "src/policy/rules"
 const service = "src/policy/service"
 const attacks = (name) => ["test/approval-attacks.test.ts", name]
@@ -342,7 +342,7 @@ export const mutations = [
   mutation(
     "policy: the decision about a vendor's call counts although a path leads elsewhere by now",
     [[`${calls}/own-calls.ts`, "return refused === undefined ? this.#begin", "return refused !== null ? this.#begin"]],
-    ["src/runtime/calls/own-calls.test.ts", "a link that is made while a person is asked refuses the call of a vendor"],
+    ["src/run/calls/own-calls.test.ts", "a link that is made while a person is asked refuses the call of a vendor"],
   ),
   mutation(
     "policy: the decision about another framework's call counts although a path leads elsewhere by now",
@@ -509,8 +509,8 @@ export const mutations = [
     [
       [
         `${calls}/check-output.ts`,
-        'import type { ResolvedConfig } from "../config.ts"',
-        'import type { ResolvedConfig } from "../config.ts"\nimport { realArgs } from "../entry.ts"',
+        'import type { ResolvedConfig } from "../../settings/config/config.ts"',
+        'import type { ResolvedConfig } from "../../settings/config/config.ts"\nimport { realArgs } from "../state/redact-events.ts"',
       ],
       [
         `${calls}/check-output.ts`,

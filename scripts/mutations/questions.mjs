@@ -1,10 +1,10 @@
 // Promises about questions of running calls: no answer is lost or sent twice, and people see what is asked, and nothing else.
 import { mutation } from "./mutation.mjs"
 
-const calls = "src/runtime/calls"
+const calls = "src/run/calls"
 const mcp = "src/extensions/mcp"
-const runtime = (name) => ["src/runtime/calls/call-question.test.ts", name]
-const live = (name) => ["src/runtime/calls/live-question.test.ts", name]
+const runtime = (name) => ["src/run/calls/call-question.test.ts", name]
+const live = (name) => ["src/run/calls/live-question.test.ts", name]
 const server = (name) => ["test/mcp-questions.test.ts", name]
 
 export const mutations = [
@@ -91,7 +91,7 @@ export const mutations = [
   ),
   mutation(
     "questions: what a run hands down to its agent is escaped once more",
-    [["src/runtime/resume-run.ts", "given, inherited !== undefined)", "given, false)"]],
+    [["src/run/open/resume-run.ts", "given, inherited !== undefined)", "given, false)"]],
     runtime("pauses the run, which hands the answers down to it"),
   ),
   mutation(

@@ -12,19 +12,16 @@ export const mutations = [
       ],
     ],
     [
-      "src/runtime/durable.test.ts",
+      "src/run/durable.test.ts",
       "a steering message in the turn in which a run failed is recorded, and delivered once after the resume",
     ],
-    [
-      "src/runtime/durable.test.ts",
-      "a steering message in the turn in which a run paused is delivered after the resume",
-    ],
+    ["src/run/durable.test.ts", "a steering message in the turn in which a run paused is delivered after the resume"],
   ),
   mutation(
     "results: a message to a live run is recorded without its slot, and delivered again",
-    [["src/runtime", 'return { type: "steer", text, ...pending }', 'return { type: "steer", text }']],
+    [["src/run", 'return { type: "steer", text, ...pending }', 'return { type: "steer", text }']],
     [
-      "src/runtime/durable.test.ts",
+      "src/run/durable.test.ts",
       "a steering message to an active run reaches the model once and is recorded with its slot",
     ],
   ),
@@ -53,7 +50,7 @@ export const mutations = [
     "results: a result has no limit in bytes",
     [["src/tools/kernel/dispatch.ts", "maxOutputBytes = 256 * 1024", "maxOutputBytes = Infinity"]],
     [
-      "src/runtime/calls/overflow.test.ts",
+      "src/run/calls/overflow.test.ts",
       "OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely",
     ],
   ),
@@ -66,7 +63,7 @@ export const mutations = [
     "results: close flushes no observer (OBS-01)",
     [
       [
-        "src/runtime",
+        "src/runtime/runtime.ts",
         "    await Promise.all(config.observers.map((observer) => flushed(observer, config.logger)))\n",
         "",
       ],
@@ -75,14 +72,14 @@ export const mutations = [
   ),
   mutation(
     "results: close does not wait for an observer's flush (OBS-01)",
-    [["src/runtime", "await Promise.race([flushing, delay(FLUSH_MS, done.signal)])", "void flushing"]],
+    [["src/runtime/runtime.ts", "await Promise.race([flushing, delay(FLUSH_MS, done.signal)])", "void flushing"]],
     ["test/promises/controls.test.ts", "OBS-01 close flushes each observer once"],
   ),
   mutation(
     "results: a delta is published before the records in front of it",
     [
       [
-        "src/runtime/publisher.ts",
+        "src/run/state/publisher.ts",
         "if (after === -1) this.#passEphemeral(event)",
         "if (after !== -2) this.#passEphemeral(event)",
       ],
@@ -124,13 +121,13 @@ export const mutations = [
   ),
   mutation(
     "results: a state file is written at every tick (ASY-09)",
-    [["src/runtime/runs", "if (activity === this.#lastActivity) return false", ""]],
-    ["src/runtime/runs/monitor-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
+    [["src/run/state/monitor-runs.ts", "if (activity === this.#lastActivity) return false", ""]],
+    ["src/run/state/monitor-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
   ),
   mutation(
     "results: a state file is written more often than every 500 ms (ASY-09)",
-    [["src/runtime/runs", "const TICK_MS = 500", "const TICK_MS = 250"]],
-    ["src/runtime/runs/monitor-runs.test.ts", "ASY-09 a run writes its state at most once in 500 ms"],
+    [["src/run/state/monitor-runs.ts", "const TICK_MS = 500", "const TICK_MS = 250"]],
+    ["src/run/state/monitor-runs.test.ts", "ASY-09 a run writes its state at most once in 500 ms"],
   ),
   mutation(
     "results: the usage of a result is that of its last answer (RES-12)",
@@ -141,7 +138,7 @@ export const mutations = [
     "results: a run that is out of budget has no end on record (LOOP-01)",
     [
       [
-        "src/runtime",
+        "src/run",
         'if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error',
         "if (error === null) this.#run.limit = error",
       ],
@@ -153,7 +150,7 @@ export const mutations = [
   ),
   mutation(
     "results: a run that is out of budget is out of turns (RES-13)",
-    [["src/runtime", "return failed(limit ?? ", "return failed("]],
+    [["src/run", "return failed(limit ?? ", "return failed("]],
     ["test/promises/results.test.ts", "RES-13 complete, interrupted, error, turn limit, budget and timeout"],
   ),
   mutation(
@@ -168,12 +165,12 @@ export const mutations = [
   ),
   mutation(
     "results: the session of a backend is not closed (LOOP-01)",
-    [["src/runtime", "    await session.close()\n", ""]],
+    [["src/run", "    await session.close()\n", ""]],
     ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
   ),
   mutation(
     "results: postRun is not called for a run that did not end well (LOOP-01)",
-    [["src/runtime", "if (hooks.postRun) {", 'if (hooks.postRun && result.status === "done") {']],
+    [["src/run", "if (hooks.postRun) {", 'if (hooks.postRun && result.status === "done") {']],
     ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
   ),
   mutation(
@@ -183,42 +180,51 @@ export const mutations = [
   ),
   mutation(
     "results: the own checks of a named schema are lost in another process",
-    [["src/runtime/output.ts", "name, ...(isStandardSchema(registered) && { standard: registered }) }", "name }"]],
-    ["src/runtime/named-schemas.test.ts", "the own checks of a named schema hold after a resume in another process"],
-    ["src/runtime/named-schemas.test.ts", "recovery checks the answer of a run whose process died"],
+    [
+      [
+        "src/settings/options/output.ts",
+        "name, ...(isStandardSchema(registered) && { standard: registered }) }",
+        "name }",
+      ],
+    ],
+    [
+      "src/settings/config/named-schemas.test.ts",
+      "the own checks of a named schema hold after a resume in another process",
+    ],
+    ["src/settings/config/named-schemas.test.ts", "recovery checks the answer of a run whose process died"],
   ),
   mutation(
     "results: a run whose named schema is missing is resumed without it",
     [
       [
-        "src/runtime/output.ts",
+        "src/settings/options/output.ts",
         "  const registered = namedSchema(name, schemas)\n",
         "  const registered = schemas[name]\n  if (registered === undefined) return recorded\n",
       ],
     ],
-    ["src/runtime/named-schemas.test.ts", "a run whose named schema is missing is not resumed"],
+    ["src/settings/config/named-schemas.test.ts", "a run whose named schema is missing is not resumed"],
   ),
   mutation(
     "results: a schema without its own checks is not reported",
-    [["src/runtime", "        ...checkWarnings(history.input, checked.form),\n", ""]],
-    ["src/runtime/named-schemas.test.ts", "a run whose schema has checks of its own and no name says"],
+    [["src/run", "        ...checkWarnings(history.input, checked.form),\n", ""]],
+    ["src/settings/config/named-schemas.test.ts", "a run whose schema has checks of its own and no name says"],
   ),
   mutation(
     "results: waitFor types the data of a run by a schema that it does not have",
     [
       [
-        "src/runtime",
+        "src/runtime/runtime.ts",
         "if (outputSchema !== undefined) requireSchema(state, schemaName(outputSchema, config.schemas))",
         "",
       ],
     ],
-    ["src/runtime/named-schemas.test.ts", "a named schema converts the answer of a run"],
+    ["src/settings/config/named-schemas.test.ts", "a named schema converts the answer of a run"],
   ),
   mutation(
     "results: JSON that was cut is checked without its beginning",
-    [["src/runtime/host.ts", "projection.isContinued ? projection.text : text", "text"]],
-    ["src/runtime/cut-output.test.ts", "JSON that was cut at the output limit is joined"],
-    ["src/runtime/cut-output.test.ts", "JSON that was cut is joined also if another process"],
+    [["src/run/session/host.ts", "projection.isContinued ? projection.text : text", "text"]],
+    ["src/run/cut-output.test.ts", "JSON that was cut at the output limit is joined"],
+    ["src/run/cut-output.test.ts", "JSON that was cut is joined also if another process"],
   ),
   mutation(
     "results: a request to a policy service has a hundred times as long",
@@ -238,28 +244,34 @@ export const mutations = [
   ),
   mutation(
     "results: a check of the caller that never settles outlives timeMs",
-    [["src/runtime/host.ts", "await orAborted(output.review(whole), controls.signal)", "await output.review(whole)"]],
-    ["src/runtime/named-schemas.test.ts", "ends with the run's timeMs: native, after the last turn"],
+    [
+      [
+        "src/run/session/host.ts",
+        "await orAborted(output.review(whole), controls.signal)",
+        "await output.review(whole)",
+      ],
+    ],
+    ["src/settings/config/named-schemas.test.ts", "ends with the run's timeMs: native, after the last turn"],
   ),
   mutation(
     "results: the last check of an answer outlives timeMs",
-    [["src/runtime/output.ts", "await orAborted(this.#evaluate(text), signal)", "await this.#evaluate(text)"]],
-    ["src/runtime/named-schemas.test.ts", "ends with the run's timeMs: native, after a hook has ended the run"],
+    [["src/settings/options/output.ts", "await orAborted(this.#evaluate(text), signal)", "await this.#evaluate(text)"]],
+    ["src/settings/config/named-schemas.test.ts", "ends with the run's timeMs: native, after a hook has ended the run"],
   ),
   mutation(
     "results: a check of a tool that never settles outlives timeMs",
-    [["src/runtime/calls/run-call.ts", "return orAborted(rejection, this.#run.controls.signal)", "return rejection"]],
-    ["src/runtime/calls/inner-call.test.ts", "before the call is decided"],
+    [["src/run/calls/run-call.ts", "return orAborted(rejection, this.#run.controls.signal)", "return rejection"]],
+    ["src/run/calls/inner-call.test.ts", "before the call is decided"],
   ),
   mutation(
     "results: a check of changed arguments that never settles outlives timeMs",
     [
       [
-        "src/runtime/calls/ask.ts",
+        "src/run/calls/ask.ts",
         "orAborted(dispatcher.check(call.name, changed), run.controls.signal)",
         "dispatcher.check(call.name, changed)",
       ],
     ],
-    ["src/runtime/calls/inner-call.test.ts", "after a person has changed the arguments"],
+    ["src/run/calls/inner-call.test.ts", "after a person has changed the arguments"],
   ),
 ]

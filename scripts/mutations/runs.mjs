@@ -4,19 +4,19 @@ import { mutation } from "./mutation.mjs"
 const damaged = (name) => ["test/damaged-runs.test.ts", name]
 const taken = (name) => ["test/later-taker.test.ts", name]
 const lost = (name) => ["test/lost-store.test.ts", name]
-const live = (name) => ["src/runtime/calls/live-question.test.ts", name]
+const live = (name) => ["src/run/calls/live-question.test.ts", name]
 
-const release = (name) => ["src/runtime/release.test.ts", name]
+const release = (name) => ["src/run/release.test.ts", name]
 
 export const mutations = [
   mutation(
     "runs: an unreadable run stops the list of all",
-    [["src/runtime/runs/list-runs.ts", "if (!isDamage(error)) throw error", "throw error"]],
+    [["src/runs/list-runs.ts", "if (!isDamage(error)) throw error", "throw error"]],
     damaged("a flipped bit in the first shard stops neither listing nor recovery of the others"),
   ),
   mutation(
     "runs: an unreadable run stops the recovery of all",
-    [["src/runtime/runs/background.ts", "readNode(config, node).catch(ifDamaged)", "readNode(config, node)"]],
+    [["src/runtime/background.ts", "readNode(config, node).catch(ifDamaged)", "readNode(config, node)"]],
     damaged("a flipped bit in the first shard stops neither listing nor recovery of the others"),
   ),
   mutation(
@@ -26,7 +26,7 @@ export const mutations = [
   ),
   mutation(
     "runs: the shard of a dead process hides the end of a run",
-    [["src/runtime/runs/read-runs.ts", "|| isVoidClaim(folder, taking, isDead)) return true", ") return true"]],
+    [["src/runs/read-runs.ts", "|| isVoidClaim(folder, taking, isDead)) return true", ") return true"]],
     taken("one process: every view shows its end"),
   ),
   mutation(
@@ -37,7 +37,7 @@ export const mutations = [
   mutation(
     "runs: a process that decides not to continue leaves a shard without a header",
     [["src/journal/journal.ts", "if (file && head) owned.append(takeAbandoned)", ""]],
-    ["src/runtime/durable.test.ts", "a run that its live owner ends while it is being taken over is done"],
+    ["src/run/durable.test.ts", "a run that its live owner ends while it is being taken over is done"],
   ),
   mutation(
     "runs: a run that lost its store looks alive in its process",
@@ -46,7 +46,7 @@ export const mutations = [
   ),
   mutation(
     "runs: a run that lost its store looks alive to others",
-    [["src/runtime/runs/live-runs.ts", "void reportLoss(run.folder, projection, journal.shard)", ""]],
+    [["src/runtime/live-runs.ts", "void reportLoss(run.folder, projection, journal.shard)", ""]],
     lost("is failed with `storage` in this process"),
   ),
   mutation(
@@ -63,7 +63,7 @@ export const mutations = [
     "approvals: releasing a run waits for onAsk",
     [
       [
-        "src/runtime/calls/ask.ts",
+        "src/run/calls/ask.ts",
         "askPerson(policy, request, controls.halting)",
         "askPerson(policy, request, controls.signal)",
       ],
@@ -72,7 +72,7 @@ export const mutations = [
   ),
   mutation(
     "runs: recovery leaves released runs paused",
-    [["src/runtime/runs/list-runs.ts", '|| kept.pause === "released"', ""]],
+    [["src/runs/list-runs.ts", '|| kept.pause === "released"', ""]],
     release("recovery resumes released runs"),
   ),
   mutation(
@@ -82,30 +82,30 @@ export const mutations = [
   ),
   mutation(
     "runs: a run that was taken again counts as released",
-    [["src/runtime/runs/survey.ts", "this.#released.shards > this.taken ?", "this.#released.shards > -1 ?"]],
-    ["src/runtime/runs/survey.test.ts", "a run that was taken again after its release"],
+    [["src/runs/survey.ts", "this.#released.shards > this.taken ?", "this.#released.shards > -1 ?"]],
+    ["src/runs/survey.test.ts", "a run that was taken again after its release"],
   ),
   mutation(
     "runs: of two entries of one release, the one without deliveries counts",
-    [["src/runtime/runs/survey.ts", "  return entry.owes\n", "  return !entry.owes\n"]],
-    ["src/runtime/runs/survey.test.ts", "of two entries of one release"],
+    [["src/runs/survey.ts", "  return entry.owes\n", "  return !entry.owes\n"]],
+    ["src/runs/survey.test.ts", "of two entries of one release"],
   ),
   mutation(
     "runs: a run whose take cannot be marked is taken",
     [
       [
-        "src/runtime/open-run.ts",
+        "src/run/open/open-run.ts",
         "await markTake(config, key, opening.found)",
         "await markTake(config, key, opening.found).catch(() => {})",
       ],
     ],
-    ["src/runtime/runs/survey.test.ts", "a run whose take cannot be marked"],
+    ["src/runs/survey.test.ts", "a run whose take cannot be marked"],
   ),
   mutation(
     "runs: a deleted file has not changed when a run moves",
     [
       [
-        "src/runtime/backends/handover.ts",
+        "src/run/session/handover.ts",
         "return now === before ? [] : [path]",
         "return now === before || now === null ? [] : [path]",
       ],
@@ -114,29 +114,29 @@ export const mutations = [
   ),
   mutation(
     "runs: followers get deltas of what they have read whole",
-    [["src/runtime/runs/follow-runs.ts", "history.at(-1)?.seq ?? -1", "history.at(0)?.seq ?? -1"]],
-    ["src/runtime/runs/follow-runs.test.ts", "followers get no delta of a text that they have read whole"],
+    [["src/runtime/follow-runs.ts", "history.at(-1)?.seq ?? -1", "history.at(0)?.seq ?? -1"]],
+    ["src/runtime/follow-runs.test.ts", "followers get no delta of a text that they have read whole"],
   ),
   mutation(
     "runs: two processes have both cancelled a run",
-    [["src/runtime/runs/manage-runs.ts", "if (isFenced(error)) return false", "if (isFenced(error)) return true"]],
-    ["src/runtime/runs/live-runs.test.ts", "of two processes that cancel a paused run at once"],
+    [["src/runtime/manage-runs.ts", "if (isFenced(error)) return false", "if (isFenced(error)) return true"]],
+    ["src/runtime/live-runs.test.ts", "of two processes that cancel a paused run at once"],
   ),
   mutation(
     "runs: a background run that could not start has no id",
     [
       [
-        "src/runtime/runs/live-runs.ts",
+        "src/runtime/live-runs.ts",
         "return { runId, nodeId, status, ...(error && { error }) }",
         "return { nodeId, status, ...(error && { error }) }",
       ],
     ],
-    ["src/runtime/runs/live-runs.test.ts", "a background run that cannot start"],
+    ["src/runtime/live-runs.test.ts", "a background run that cannot start"],
   ),
   mutation(
     "runs: the room of released runs is never given back",
-    [["src/runtime/runs/released-runs.ts", "this.#records -= row?.records.length ?? 0", ""]],
-    ["src/runtime/runs/released-runs.test.ts", "runs that were taken again, or are released again"],
+    [["src/run/open/released-runs.ts", "this.#records -= row?.records.length ?? 0", ""]],
+    ["src/run/open/released-runs.test.ts", "runs that were taken again, or are released again"],
   ),
   mutation(
     "runs: a run that waits for its model is idle",

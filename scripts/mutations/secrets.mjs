@@ -25,16 +25,16 @@ export const mutations = [
   ),
   mutation(
     "secrets: a resumed run sends its conversation to another address",
-    [["src/runtime/backends/named-models.ts", "recorded?.url === now?.url && ", ""]],
+    [["src/settings/backends/named-models.ts", "recorded?.url === now?.url && ", ""]],
     [
-      "src/runtime/backends/recalled-models.test.ts",
+      "src/settings/backends/recalled-models.test.ts",
       "a runtime with another address in the same place of its chain is refused, and nothing is sent",
     ],
   ),
   mutation(
     "secrets: a resumed run sends its conversation with the key of another source",
-    [["src/runtime/backends/named-models.ts", " && recorded?.keyFrom === now?.keyFrom", ""]],
-    ["src/runtime/backends/recalled-models.test.ts", "the same address with the key of another source is refused"],
+    [["src/settings/backends/named-models.ts", " && recorded?.keyFrom === now?.keyFrom", ""]],
+    ["src/settings/backends/recalled-models.test.ts", "the same address with the key of another source is refused"],
   ),
   mutation(
     "secrets: the results of tools are not masked",
@@ -56,7 +56,7 @@ export const mutations = [
     "secrets: deltas are published as they come",
     [
       [
-        "src/runtime/entry.ts",
+        "src/run/state/redact-events.ts",
         "const delta = this.#streams.get(event.id)?.push(event.delta)",
         "const delta = event.delta",
       ],
@@ -76,28 +76,28 @@ export const mutations = [
   ),
   mutation(
     "secrets: the arguments of a call are recorded as they are",
-    [["src/runtime/entry.ts", "{ ...plain, ...redactor.json(partsOf(plain)) }", "{ ...plain }"]],
+    [["src/run/state/redact-events.ts", "{ ...plain, ...redactor.json(partsOf(plain)) }", "{ ...plain }"]],
     nowhere,
   ),
   mutation(
     "secrets: messages in the inbox are written as they are",
-    [["src/runtime/runs/manage-runs.ts", "{ ...message, ...text }", "message"]],
+    [["src/runtime/manage-runs.ts", "{ ...message, ...text }", "message"]],
     nowhere,
   ),
   mutation(
     "secrets: a failure is shortened before it is masked",
     [
       [
-        "src/runtime/secrets.ts",
+        "src/settings/config/secrets.ts",
         "redactor.cut(failure.message)",
         "redactor.text(failure.message.slice(0, LONGEST_MESSAGE))",
       ],
     ],
-    ["src/runtime/secrets.test.ts", "a failure is masked before it is shortened, in every field"],
+    ["src/settings/config/secrets.test.ts", "a failure is masked before it is shortened, in every field"],
   ),
   mutation(
     "secrets: masked reasoning keeps its signature",
-    [["src/runtime/entry.ts", "opaque !== undefined && text === event.text &&", "opaque !== undefined &&"]],
+    [["src/run/state/redact-events.ts", "opaque !== undefined && text === event.text &&", "opaque !== undefined &&"]],
     sinks("reasoning in which a secret was masked loses its signature"),
   ),
   mutation(
@@ -109,7 +109,7 @@ export const mutations = [
     "secrets: a call runs with the masked text",
     [
       [
-        "src/runtime/calls/run-call.ts",
+        "src/run/calls/run-call.ts",
         "if (args === undefined) return withoutSecret(call)",
         "if (args === undefined) return input.dispatcher.dispatch(call, contextOf(this.#overflow.env, this.#run, call))",
       ],
@@ -118,12 +118,12 @@ export const mutations = [
   ),
   mutation(
     "secrets: an undeclared token is used for a call with other arguments",
-    [["src/runtime/secrets.ts", "return `${call} ${JSON.stringify(redacted)}`", "return call"]],
-    ["src/runtime/secrets.test.ts", "kept arguments belong to exactly one call with exactly these arguments"],
+    [["src/settings/config/secrets.ts", "return `${call} ${JSON.stringify(redacted)}`", "return call"]],
+    ["src/settings/config/secrets.test.ts", "kept arguments belong to exactly one call with exactly these arguments"],
   ),
   mutation(
     "secrets: long command output is saved as it is",
-    [["src/runtime/calls/overflow.ts", "shellWith(shell, { redact: redactor.stream })", "shellWith(shell, {})"]],
+    [["src/run/calls/overflow.ts", "shellWith(shell, { redact: redactor.stream })", "shellWith(shell, {})"]],
     sinks("a known value in the long output of a command"),
   ),
   mutation(
@@ -133,29 +133,35 @@ export const mutations = [
   ),
   mutation(
     "secrets: the input of a run is masked without its own webhook",
-    [["src/runtime/input/input.ts", "config.redactorOf(chain, drawn, key)", "config.redactorOf(chain, drawn)"]],
+    [["src/settings/input/input.ts", "config.redactorOf(chain, drawn, key)", "config.redactorOf(chain, drawn)"]],
     sinks("the secret of a run's own webhook appears in no journal"),
   ),
   mutation(
     "secrets: an answer to a resumed run is masked without its own webhook",
-    [["src/runtime/resume-run.ts", "config.redactorOf(chain, drawn, key)", "config.redactorOf(chain, drawn)"]],
+    [["src/run/open/resume-run.ts", "config.redactorOf(chain, drawn, key)", "config.redactorOf(chain, drawn)"]],
     ["test/secrets-webhook.test.ts", "a run that is resumed elsewhere"],
   ),
   mutation(
     "secrets: a model gets tool definitions as they are",
-    [["src/runtime/prepare.ts", "redactedTools(redactor, dispatcher.listTools())", "dispatcher.listTools().slice()"]],
+    [
+      [
+        "src/run/session/prepare.ts",
+        "redactedTools(redactor, dispatcher.listTools())",
+        "dispatcher.listTools().slice()",
+      ],
+    ],
     nowhere,
   ),
   mutation(
     "secrets: the output schema of a run is recorded as it is",
-    [["src/runtime/input/input.ts", "{ form: redactedForm(redactor, form) }", "{ form }"]],
+    [["src/settings/input/input.ts", "{ form: redactedForm(redactor, form) }", "{ form }"]],
     nowhere,
   ),
   mutation(
     "secrets: instructions for summaries are recorded as they are",
     [
       [
-        "src/runtime/input/input.ts",
+        "src/settings/input/input.ts",
         "redactor.json(recordedCompaction(input.compaction, compaction))",
         "recordedCompaction(input.compaction, compaction)",
       ],
@@ -190,14 +196,14 @@ export const mutations = [
   ),
   mutation(
     "secrets: the context of a tool does not mask",
-    [["src/runtime/calls/run-call.ts", "    redact: run.redactor.cut,\n", "    redact: (text) => text,\n"]],
+    [["src/run/calls/run-call.ts", "    redact: run.redactor.cut,\n", "    redact: (text) => text,\n"]],
     cut("a known value in long lines that Read and Grep cut"),
   ),
   mutation(
     "secrets: progress is masked piece by piece",
     [
       [
-        "src/runtime/calls/call-progress.ts",
+        "src/run/calls/call-progress.ts",
         "const decided = stream.push(message)",
         "const decided = run.redactor.text(message)",
       ],
@@ -248,12 +254,12 @@ export const mutations = [
   ),
   mutation(
     "secrets: the start of a held piece of progress is published twice",
-    [["src/runtime/calls/call-progress.ts", "held.slice(kept.length)", "held"]],
-    ["src/runtime/calls/call-progress.test.ts", "messages with no more than seven characters"],
+    [["src/run/calls/call-progress.ts", "held.slice(kept.length)", "held"]],
+    ["src/run/calls/call-progress.test.ts", "messages with no more than seven characters"],
   ),
   mutation(
     "secrets: twelve characters of a secret in pieces of progress are published",
-    [["src/runtime/calls/call-progress.ts", "SHORTEST_HELD = 8", "SHORTEST_HELD = 12"]],
-    ["src/runtime/calls/call-progress.test.ts", "of a secret in any number of messages"],
+    [["src/run/calls/call-progress.ts", "SHORTEST_HELD = 8", "SHORTEST_HELD = 12"]],
+    ["src/run/calls/call-progress.test.ts", "of a secret in any number of messages"],
   ),
 ]

@@ -46,7 +46,7 @@ export const mutations = [
     "shapes: options of the runtime's methods are not checked",
     [
       [
-        "src/runtime/input/method-options.ts",
+        "src/settings/input/method-options.ts",
         "  checkShape<unknown>(method, options, shapes[method])\n",
         "  void checkShape\n",
       ],

@@ -23,7 +23,7 @@ export const mutations = [
   ),
   mutation(
     "tenants: a run of an older version gets other keys when it is resumed",
-    [["src/runtime/open-run.ts", "key: { ...key, tenant: projection.tenant }", "key: { ...key, tenant }"]],
+    [["src/run/open/open-run.ts", "key: { ...key, tenant: projection.tenant }", "key: { ...key, tenant }"]],
     tenants("a run that an older version began keeps its idempotency keys"),
   ),
   mutation(
@@ -65,7 +65,7 @@ export const mutations = [
   ),
   mutation(
     "tenants: metadata is not compared",
-    [["src/runtime/runs/list-runs.ts", "canonicalJson(metadata[name] ?? null) === canonicalJson(value)", "true"]],
+    [["src/runs/list-runs.ts", "canonicalJson(metadata[name] ?? null) === canonicalJson(value)", "true"]],
     tenants("results, summaries and contexts name the tenant and have the metadata"),
   ),
   mutation(

@@ -14,7 +14,7 @@ export async function exchangesOf(
   node: string | undefined,
 ): Promise<readonly [string, ...string[]]> {
   if (node !== undefined) return [node]
-  const { exchangesFrom } = await import("../runtime/conversation.ts")
+  const { exchangesFrom } = await import("../run/open/conversation.ts")
   const [first, ...later] = await exchangesFrom({ store }, { workspaceId, runId, nodeId: "main" })
   // An exchange that died before its first record left a name and nothing else.
   for (let last = later.at(-1); last !== undefined; last = later.at(-1)) {

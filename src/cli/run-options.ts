@@ -182,7 +182,7 @@ async function readSchema(path: string): Promise<JsonObject> {
 
 /** Read here: the user may name any file, the tools may not. */
 async function readAttachment(path: string): Promise<Attachment> {
-  const { mediaTypeOf } = await import("../runtime/input/attachments.ts")
+  const { mediaTypeOf } = await import("../settings/input/attachments.ts")
   const data = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw unreadable("attach", path, error)
   })

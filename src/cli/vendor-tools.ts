@@ -14,8 +14,8 @@ export async function checkWithheld(
 ): Promise<void> {
   // A run whose backend is chosen for it moves on to one that can be restricted.
   if (backend === undefined || backend === "auto") return
-  const { cannotWithhold, withheldTools } = await import("../runtime/backends/withheld-tools.ts")
-  const { toolFilter } = await import("../runtime/extensions/settings.ts")
+  const { cannotWithhold, withheldTools } = await import("../run/session/withheld-tools.ts")
+  const { toolFilter } = await import("../settings/options/extensions.ts")
   for (const [name, capabilities] of await capabilitiesOf(backend)) {
     const { unstoppable } = withheldTools(capabilities, toolFilter(restriction))
     if (unstoppable === undefined) continue

@@ -1,7 +1,7 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Transport } from "../contract/provider.ts"
 import { onAbort } from "./abort.ts"
-import { canRefuseRedirects, isRedirect, statusOf } from "./redirect.ts"
+import { canRefuseRedirects, isRedirect, statusOf } from "./http/redirect.ts"
 
 /** The portable transport, also for a user's own `fetch` (header rewriting, proxies). */
 export function fetchTransport(fetchLike: typeof fetch = fetch): Transport {

@@ -1,5 +1,5 @@
 import { type ErrorCode, type Failure, LonghaulError } from "../contract/error.ts"
-import { isRedirect } from "../lib/redirect.ts"
+import { isRedirect } from "../lib/http/redirect.ts"
 import { parseRetryAfter } from "../lib/retry.ts"
 
 /** A request that a server rejected. */

@@ -1,8 +1,8 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RecordedWebhook, Webhook, WebhookEvent } from "../contract/webhook.ts"
+import { isPrivateHost } from "../lib/http/target-host.ts"
 import { webhookShape } from "../lib/schema/contract-shapes.ts"
 import { checkShape } from "../lib/schema/shape.ts"
-import { isPrivateHost } from "../lib/target-host.ts"
 import { secretBytes } from "./sign.ts"
 
 /** The parts of a webhook that must not be recorded. */

@@ -1,7 +1,7 @@
 import { ToolError } from "../contract/tool.ts"
 import { onAbort } from "../lib/abort.ts"
-import { statusOf } from "../lib/redirect.ts"
-import { isPrivateHost } from "../lib/target-host.ts"
+import { statusOf } from "../lib/http/redirect.ts"
+import { isPrivateHost } from "../lib/http/target-host.ts"
 import type { WebhookPost } from "./deliver.ts"
 
 /**

@@ -1,6 +1,6 @@
 import type { RuntimeConfig } from "../contract/run.ts"
 import type { RecordedWebhook } from "../contract/webhook.ts"
-import { allowedHosts } from "../lib/target-host.ts"
+import { allowedHosts } from "../lib/http/target-host.ts"
 import { type CheckedWebhook, checkHeaderValue, checkWebhook, type InlineValues, type WebhookRules } from "./check.ts"
 import type { WebhookPost } from "./deliver.ts"
 import { fetchPost } from "./post.ts"

@@ -59,7 +59,7 @@ export const placedOpencode: PlacedBackend = {
 }
 
 /** One attempt for each request: the runtime retries. */
-const geminiSettings = fileURLToPath(new URL("../../test/backends/gemini-settings.json", import.meta.url))
+const geminiSettings = fileURLToPath(new URL("./gemini-settings.json", import.meta.url))
 
 /** As the user's: given as settings of the system, its limit of attempts had no effect. */
 function settleGemini(home: string): void {

@@ -4,7 +4,7 @@ import { promisify } from "node:util"
 import { afterAll, expect, test } from "vitest"
 import { WATCHDOG_MS } from "../support/watchdog.ts"
 
-const root = fileURLToPath(new URL("../../", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 const installed = `${root}.extensions/node_modules`
 const node = `${installed}/node/bin/node`
 const suite = `${installed}/@modelcontextprotocol/conformance/dist/index.js`

@@ -20,6 +20,9 @@ beforeAll(() => {
   plant("src/lib/id.ts", 'export { delay } from "./abort.ts"')
   plant("src/lib/abort.ts", 'export { newRunId } from "./id.ts"')
   plant("src/contract/json.ts", 'import "../lib/id.ts"')
+  plant("src/runs/lanes.ts", 'import "../run/state/controls.ts"')
+  plant("src/run/state/controls.ts", 'import "../offload/preview.ts"')
+  plant("src/run/offload/preview.ts", 'import "../state/hooks.ts"')
   plant("src/tools/find/glob.ts", 'import "../../stores/memory.ts"')
   plant("src/enforce/ai-sdk.ts", 'import "../stores/memory.ts"')
   plant("src/lib/bytes.ts", 'import "node:fs"')
@@ -50,7 +53,10 @@ test("the current source passes the check, and its modules were really read", ()
   const { status, output } = house(repository)
   expect(output).toMatch(/^modules: [1-9]\d*, import cycles: 0$/m)
   expect(output).toMatch(/^files: [1-9]\d* shipped, lines: median \d+, p95 \d+, largest \d+$/m)
-  expect(output).toMatch(/^casts: \d+$/m)
+  expect(output).toMatch(/^functions: [1-9]\d*, casts: \d+$/m)
+  expect(output).toMatch(/^lines: [1-9]\d*, imports per file: \d\.\d\d$/m)
+  expect(output).toMatch(/^conditional spreads: \d+, functions named …Of: \d+$/m)
+  expect(output).toMatch(/^folders that import each other: \d+, of the rooms of a run: 0$/m)
   expect(output).not.toMatch(/^house: /m)
   expect(status).toBe(0)
 })
@@ -59,6 +65,8 @@ test.each([
   ["an import cycle", /no-cycles: src\/lib\/(id|abort)\.ts → src\/lib\/(id|abort)\.ts/],
   ["an import of lib in contract", /contract-imports-nothing: src\/contract\/json\.ts → src\/lib\/id\.ts/],
   ["a room that imports its sibling", /never-import-siblings: src\/tools\/find\/glob\.ts → src\/stores\/memory\.ts/],
+  ["an import from the reading of runs to a run", /runs-imports-nothing-above-it: src\/runs\/lanes\.ts → src\/run\//],
+  ["folders of a run that import each other", /house: src\/run\/offload and src\/run\/state import each other/],
   [
     "an import of another room in enforce",
     /enforce-imports-policy-only: src\/enforce\/ai-sdk\.ts → src\/stores\/memory/,

@@ -3,12 +3,12 @@ import { documentedNumbers, figureOf, textOf } from "./documented/numbers.ts"
 
 /** Of each number, the file in `src` and the code that ends with it (a product, if there are several), and where it is documented. */
 const places: readonly (readonly [code: readonly [file: string, ...texts: string[]], ...documented: string[]])[] = [
-  [["runtime/agents/settings.ts", "atOnce: 4"], "contract/agents.ts#atOnce", "docs/guides/agents.md: `atOnce` 4"],
-  [["runtime/agents/settings.ts", "depth: 1"], "contract/agents.ts#depth", "docs/guides/agents.md: `depth` 1"],
-  [["runtime/agents/child-input.ts", "DEFAULT_TURNS = 50"], "contract/agents.ts#limits"],
-  [["runtime/agents/settings.ts", "total: 50"], "contract/agents.ts#total", "docs/guides/agents.md: `total` 50"],
+  [["settings/options/agents.ts", "atOnce: 4"], "contract/agents.ts#atOnce", "docs/guides/agents.md: `atOnce` 4"],
+  [["settings/options/agents.ts", "depth: 1"], "contract/agents.ts#depth", "docs/guides/agents.md: `depth` 1"],
+  [["run/agents/child-input.ts", "DEFAULT_TURNS = 50"], "contract/agents.ts#limits"],
+  [["settings/options/agents.ts", "total: 50"], "contract/agents.ts#total", "docs/guides/agents.md: `total` 50"],
   [
-    ["runtime/compaction/context-setup.ts", "{ at = 0.8"],
+    ["run/session/context-setup.ts", "{ at = 0.8"],
     "contract/compaction.ts#at",
     "docs/guides/long-conversations.md: `at` 0.8",
   ],
@@ -19,17 +19,17 @@ const places: readonly (readonly [code: readonly [file: string, ...texts: string
   ],
   [["lib/compaction/compacted.ts", "{ through, kept = 0"], "contract/compaction.ts#kept"],
   [
-    ["runtime/offload/offload.ts", "settings.maxPreviewChars ?? 500"],
+    ["run/offload/offload.ts", "settings.maxPreviewChars ?? 500"],
     "contract/compaction.ts#maxPreviewChars",
     "docs/guides/long-results.md: `maxPreviewChars` 500",
   ],
   [
-    ["runtime/offload/offload.ts", "settings.thresholdBytes ?? 2048"],
+    ["run/offload/offload.ts", "settings.thresholdBytes ?? 2048"],
     "contract/compaction.ts#thresholdBytes",
     "docs/guides/long-results.md: `thresholdBytes` 2048",
   ],
   [
-    ["runtime/compaction/context-setup.ts", "ASSUMED_WINDOW = 128_000"],
+    ["run/session/context-setup.ts", "ASSUMED_WINDOW = 128_000"],
     "contract/compaction.ts#window",
     "docs/guides/long-conversations.md: `contextTokens` 128,000",
   ],
@@ -129,7 +129,7 @@ const places: readonly (readonly [code: readonly [file: string, ...texts: string
     "backends/native/compaction/index.ts#answerTokens",
   ],
   [
-    ["runtime/config.ts", "defaultLimits: Limits = { turns: 100"],
+    ["settings/config/config.ts", "defaultLimits: Limits = { turns: 100"],
     "docs/guides/limits.md: `turns` 100",
     "docs/guides/when-a-limit-is-reached.md: `limits.turns` 100",
     "cli/run-options.ts#--max-turns",
@@ -143,9 +143,9 @@ const places: readonly (readonly [code: readonly [file: string, ...texts: string
   [["cli/commands/recover.ts", "whole: false }) ?? 60"], "cli/commands/recover.ts#--stale"],
   [["cli/commands/runs.ts", "whole: true }) ?? 20"], "cli/commands/runs.ts#--limit"],
   [["lib/html/html-to-text.ts", "maxCharacters = 1_000_000"], "lib/html/html-to-text.ts#maxCharacters"],
-  [["runtime/offload/fetch-data.ts", "MAX_BYTES = 256 * 1024"], "docs/guides/long-results.md: `ref` 256 KB"],
+  [["settings/tools/fetch-data.ts", "MAX_BYTES = 256 * 1024"], "docs/guides/long-results.md: `ref` 256 KB"],
   [
-    ["runtime/offload/fetch-data.ts", "MAX_CHARACTERS = 100_000"],
+    ["settings/tools/fetch-data.ts", "MAX_CHARACTERS = 100_000"],
     "docs/guides/long-results.md: `ref` 100,000 characters",
   ],
   [
@@ -175,17 +175,14 @@ const places: readonly (readonly [code: readonly [file: string, ...texts: string
   [["policy/redact/secret-values.ts", "SHORTEST = 4"], "SECURITY.md: 4 characters"],
   [["extensions/knowledge/external.ts", "SHORTEST_SECRET = 8"], "docs/guides/knowledge.md: eight characters"],
   [["extensions/knowledge/catalogue.ts", "LARGEST_DOCUMENT = 20 * 1024 * 1024"], "docs/guides/knowledge.md: 20 MB"],
-  [["runtime/runs/monitor-runs.ts", "TICK_MS = 500", "BEAT_TICKS = 40"], "docs/guides/deploy.md: 20 seconds"],
-  [
-    ["runtime/runs/monitor-runs.ts", "TICK_MS = 500", "SLOW_POLL_TICKS = 10"],
-    "docs/guides/object-storage.md: 5 seconds",
-  ],
+  [["run/state/monitor-runs.ts", "TICK_MS = 500", "BEAT_TICKS = 40"], "docs/guides/deploy.md: 20 seconds"],
+  [["run/state/monitor-runs.ts", "TICK_MS = 500", "SLOW_POLL_TICKS = 10"], "docs/guides/object-storage.md: 5 seconds"],
   [["extensions/mcp/start-time.ts", "START_MS = 60_000"], "docs/guides/mcp-servers.md: 60 seconds"],
   [["extensions/mcp/asked-call.ts", "MOST_STATE_BYTES = 64 * 1024"], "docs/guides/mcp-servers.md: 64 KB"],
   [["extensions/mcp/asked-call.ts", "MOST_LEGS = 10"], "docs/guides/mcp-servers.md: 10 questions"],
   [["extensions/mcp/questions.ts", "MOST_FIELDS = 20"], "docs/guides/mcp-servers.md: 20 fields"],
   [
-    ["runtime/input/attachments.ts", "LARGEST = 32 * 1024 * 1024"],
+    ["settings/input/attachments.ts", "LARGEST = 32 * 1024 * 1024"],
     "docs/guides/models.md: `{ data, mediaType, name? }` 32 MB",
   ],
   [["hosts/node/http/idle.ts", "defaultIdleLimits: IdleLimits = { idleMs: 10_000"], "docs/guides/models.md: 10 s"],
@@ -202,7 +199,7 @@ const places: readonly (readonly [code: readonly [file: string, ...texts: string
   [["cli/commands/crashtest.ts", 'numberOption("seed", values.seed, whole) ?? 1'], "cli/commands/crashtest.ts#--seed"],
   [["backends/native/index.ts", "CAPPED_OUTPUT_TOKENS = 32_000"], "docs/guides/limits.md: 32,000 tokens"],
   [["cli/task-input.ts", "mostShown = 256 * 1024"], "docs/guides/use-the-command-line.md: 256 KB"],
-  [["runtime/calls/call-question.ts", "MOST_QUESTIONS = 10"], "docs/guides/write-a-tool.md: 10 questions"],
+  [["run/calls/call-question.ts", "MOST_QUESTIONS = 10"], "docs/guides/write-a-tool.md: 10 questions"],
 ]
 
 /** Documented numbers that are no constant of this code, each with the reason. */

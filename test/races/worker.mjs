@@ -3,7 +3,7 @@
 import { appendFileSync, closeSync, openSync, writeSync } from "node:fs"
 import { join } from "node:path"
 
-const dist = process.env.LONGHAUL_DIST ?? new URL("../../dist/", import.meta.url).href
+const dist = process.env.LONGHAUL_DIST ?? new URL("../../dist", import.meta.url).href
 const { takeRun } = await import(new URL("journal/journal.js", dist).href)
 const { project } = await import(new URL("journal/projection.js", dist).href)
 const { flagUnknown } = await import(new URL("journal/recover.js", dist).href)

@@ -1,5 +1,5 @@
 import { Pins } from "../../extensions/mcp/pins.ts"
-import { scopedStore } from "../../runtime/extensions/scoped-store.ts"
+import { scopedStore } from "../../run/extensions/scoped-store.ts"
 import { counted, visible } from "../format.ts"
 import { chosenServer, noMore, type Subcommand, withServer } from "./subcommand.ts"
 

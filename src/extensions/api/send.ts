@@ -2,7 +2,7 @@ import type { GuardedFetch } from "../../contract/env.ts"
 import { type Effect, ToolError } from "../../contract/tool.ts"
 import { withTimeout } from "../../lib/abort.ts"
 import { concatBytes } from "../../lib/bytes.ts"
-import { statusOf } from "../../lib/redirect.ts"
+import { statusOf } from "../../lib/http/redirect.ts"
 import type { ApiMethod } from "./method.ts"
 
 type Fetch = typeof fetch

@@ -19,8 +19,8 @@ import { policies } from "../../policy/policies.ts"
 import { secretsIn } from "../../policy/redact/names.ts"
 import { createRedactor, type Redactor } from "../../policy/redact/redactor.ts"
 import { restrictEnvironment } from "../../policy/restrict-environment.ts"
-import { redactedShell } from "../../runtime/calls/overflow.ts"
-import { redactedTools } from "../../runtime/secrets.ts"
+import { redactedShell } from "../../run/calls/overflow.ts"
+import { redactedTools } from "../../settings/config/secrets.ts"
 import {
   bashTool,
   createDispatcher,

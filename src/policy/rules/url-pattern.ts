@@ -1,5 +1,5 @@
-import { embeddedIpv4 } from "../../lib/ip-address.ts"
-import { withoutFinalDots } from "../../lib/target-host.ts"
+import { embeddedIpv4 } from "../../lib/http/ip-address.ts"
+import { withoutFinalDots } from "../../lib/http/target-host.ts"
 import { matchesParts } from "./glob.ts"
 
 /** A pattern for URLs: `https://*.example.com/docs/**`. */

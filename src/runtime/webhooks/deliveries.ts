@@ -1,6 +1,8 @@
 import type { RunKey } from "../../contract/store.ts"
 import type { RecordedWebhook, WebhookAttempt, WebhookDelivery } from "../../contract/webhook.ts"
 import { runPath } from "../../journal/paths.ts"
+import { loadRun } from "../../runs/read-runs.ts"
+import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { InlineValues } from "../../webhooks/check.ts"
 import {
   type OutboxEntry,
@@ -10,8 +12,6 @@ import {
   subscribedEvents,
   webhookId,
 } from "../../webhooks/outbox.ts"
-import type { ResolvedConfig } from "../config.ts"
-import { loadRun } from "../runs/read-runs.ts"
 
 /** Returns the secrets and headers that this process has in memory for a receiver. */
 export type InlineOf = (webhook: RecordedWebhook) => InlineValues | undefined

@@ -7,6 +7,11 @@ import { project } from "../../journal/projection.ts"
 import { resultOf } from "../../journal/result.ts"
 import { delay, onAbort, unreferenced } from "../../lib/abort.ts"
 import { newNonce } from "../../lib/id.ts"
+import type { Opening } from "../../run/open/open-run.ts"
+import { nodesWithDeliveries } from "../../runs/list-runs.ts"
+import { type FoundRun, inspectRun, loadRun, noSuchRun } from "../../runs/read-runs.ts"
+import { enterFound, entriesOf } from "../../runs/run-index.ts"
+import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { checkWebhook, type InlineValues } from "../../webhooks/check.ts"
 import { deliver } from "../../webhooks/deliver.ts"
 import {
@@ -18,11 +23,6 @@ import {
   subscribedEvents,
   webhookId,
 } from "../../webhooks/outbox.ts"
-import type { ResolvedConfig } from "../config.ts"
-import type { Opening } from "../open-run.ts"
-import { nodesWithDeliveries } from "../runs/list-runs.ts"
-import { type FoundRun, inspectRun, loadRun, noSuchRun } from "../runs/read-runs.ts"
-import { enterFound, entriesOf } from "../runs/run-index.ts"
 import { type InlineOf, readDeliveries, readDelivery } from "./deliveries.ts"
 
 /**

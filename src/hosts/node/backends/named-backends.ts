@@ -1,5 +1,5 @@
 import type { Backend } from "../../../contract/backend.ts"
-import type { BackendSource } from "../../../runtime/backends/backends.ts"
+import type { BackendSource } from "../../../settings/backends/backends.ts"
 
 /** The backends of this host by name, in order of preference. Their modules are loaded on first use. */
 const creators: Readonly<Record<string, () => Promise<Backend>>> = {

@@ -5,10 +5,10 @@ import {
   type ExecutionMode,
   parseRuntimeModelReference,
   type RuntimeModelReference,
-} from "../../../runtime/backends/model-reference.ts"
+} from "../../../settings/backends/model-reference.ts"
 import { namedBackends } from "./named-backends.ts"
 
-export { meetsRequirements, supports } from "../../../runtime/backends/select.ts"
+export { meetsRequirements, supports } from "../../../settings/backends/select.ts"
 export { type ExecutionMode, parseRuntimeModelReference, type RuntimeModelReference }
 
 /** The names of all backends of this package, in order of preference. */

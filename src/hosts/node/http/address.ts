@@ -1,4 +1,4 @@
-import { parseIp } from "../../../lib/ip-address.ts"
+import { parseIp } from "../../../lib/http/ip-address.ts"
 
 export interface Address {
   readonly host: string

@@ -4,9 +4,9 @@ import { LonghaulError } from "../../../contract/error.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { onAbort } from "../../../lib/abort.ts"
 import { defaultBrand } from "../../../lib/brand.ts"
+import { allowedHosts, withoutFinalDots } from "../../../lib/http/target-host.ts"
 import { brandShape, texts } from "../../../lib/schema/contract-shapes.ts"
 import { checkShape, type Shape, shapeOf } from "../../../lib/schema/shape.ts"
-import { allowedHosts, withoutFinalDots } from "../../../lib/target-host.ts"
 import type { Exchange, Resolve } from "./fetch-exchange.ts"
 
 export interface NodeFetchOptions {

@@ -1,0 +1,139 @@
+import type { Stop } from "../../contract/backend.ts"
+import { onAbort } from "../../lib/abort.ts"
+import { AGENT_ENDED } from "../../lib/compaction/agent-messages.ts"
+import { plainText } from "../../lib/content.ts"
+import { RunControls } from "../state/controls.ts"
+import { leaveOpen } from "../state/leave-open.ts"
+import type { OpenRun, PendingSteer } from "../state/open-run.ts"
+import type { SpawnEnd } from "../state/place.ts"
+import { steerRecord } from "../state/steer-record.ts"
+import type { Slot } from "./family.ts"
+import { linkControls } from "./link-controls.ts"
+
+/**
+ * The agents of a run whose calls do not wait for them. The end of each is one message for the run's model, and its record says
+ * that it was delivered: what a process does not deliver, the next one does.
+ */
+export class BackgroundAgents {
+  readonly #run: OpenRun
+  /** The slot that the run itself has among the agents that work. */
+  readonly #slot: Slot | undefined
+  /** Between the controls of the run and those of its agents, which can thus be stopped without it. */
+  readonly controls = new RunControls()
+  #unlink: (() => void) | undefined
+  readonly #working = new Map<string, Promise<void>>()
+  /** Those that have stopped before their end. */
+  readonly #left: Exclude<SpawnEnd, { readonly kind: "ended" }>[] = []
+  /** Answers that no session took: another one may follow. */
+  #refused: PendingSteer[] = []
+  #wake = () => {}
+
+  constructor(run: OpenRun, slot: Slot | undefined) {
+    this.#run = run
+    this.#slot = slot
+  }
+
+  get isPending(): boolean {
+    const isUnread = this.#run.pendingSteers.some((pending) => "agentId" in pending)
+    return this.#working.size > 0 || this.#left.length > 0 || this.#refused.length > 0 || isUnread
+  }
+
+  has(agentId: string): boolean {
+    return this.#working.has(agentId)
+  }
+
+  /** Lets an agent work, which `controls` must stop. */
+  start(agentId: string, work: () => Promise<SpawnEnd>): void {
+    this.#unlink ??= this.#link()
+    const ended = work()
+      .then((end) => this.#conclude(agentId, end))
+      .catch((error: unknown) => this.#run.controls.lose(error))
+      .finally(() => {
+        this.#working.delete(agentId)
+        this.#wake()
+      })
+    this.#working.set(agentId, ended)
+  }
+
+  async wait(): Promise<void> {
+    const { controls, journal } = this.#run
+    for (const pending of this.#refused.splice(0)) this.#deliver(pending)
+    const isOver = () => this.#working.size === 0 || controls.hasUnread || controls.stopping
+    if (isOver()) return
+    // What the model said is durable while others work.
+    journal.flushSoon()
+    await this.#withoutSlot(async () => {
+      while (!isOver()) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    })
+  }
+
+  async waitWithoutSession(): Promise<Stop | undefined> {
+    await this.wait()
+    const { controls, journal, projection } = this.#run
+    if (controls.stopping) return { reason: "interrupted" }
+    // The session begins with one message, and takes the others as soon as it is open.
+    const text = controls.takeEarly()
+    if (text === undefined) return { reason: "done", text: projection.text }
+    journal.append(steerRecord(this.#run, text))
+    await journal.flush()
+    return undefined
+  }
+
+  async finish(stop: Stop): Promise<Stop> {
+    const { controls, isEndedByHook = false } = this.#run
+    if (this.#working.size > 0) {
+      if (isEndedByHook) this.controls.stop({ kind: "cancel" }, "graceful")
+      // They continue with the run, if it is resumed. A pause waits until they need a person, too, or have ended.
+      else if (stop.reason !== "suspended") this.controls.release()
+      await this.#withoutSlot(() => Promise.all(this.#working.values()))
+    }
+    this.#unlink?.()
+    if (stop.reason !== "done" || isEndedByHook) return stop
+    if (this.#left.length === 0 && this.#refused.length === 0) return stop
+    if (controls.stopping) return { reason: "interrupted" }
+    for (const end of this.#left) leaveOpen(this.#run, end)
+    if (this.#refused.length > 0) this.#run.released = true
+    return { reason: "suspended" }
+  }
+
+  #conclude(agentId: string, end: SpawnEnd): void {
+    if (end.kind !== "ended") {
+      this.#left.push(end)
+      return
+    }
+    const text = `${AGENT_ENDED}\n${plainText(end.outcome.output, "\n")}`
+    this.#deliver({ text: this.#run.redactor.again(text), reason: "agent", agentId })
+  }
+
+  #deliver(pending: PendingSteer): void {
+    const { controls, pendingSteers } = this.#run
+    // A session may record the message while it takes it.
+    pendingSteers.push(pending)
+    if (controls.steer(pending.text)) return
+    pendingSteers.splice(pendingSteers.indexOf(pending), 1)
+    this.#refused.push(pending)
+  }
+
+  #link(): () => void {
+    const { controls } = this.#run
+    const wake = () => this.#wake()
+    controls.onMessage(wake)
+    const unlinks = [
+      linkControls(controls, this.controls),
+      onAbort(controls.halting, wake),
+      onAbort(controls.signal, wake),
+    ]
+    return () => {
+      for (const unlink of unlinks) unlink()
+    }
+  }
+
+  /** A run that only waits leaves its slot to its agents. */
+  #withoutSlot<Value>(work: () => Promise<Value>): Promise<Value> {
+    return this.#slot ? this.#slot.during(work) : work()
+  }
+}

@@ -1,0 +1,169 @@
+import type { Stop, Suspended, ToolCall } from "../../contract/backend.ts"
+import type { Json } from "../../contract/json.ts"
+import type { ToolOutcome } from "../../contract/tool.ts"
+import type { ProjectedCall } from "../../journal/projected-call.ts"
+import type { RunProjection } from "../../journal/projection.ts"
+import { jsonCopy } from "../../lib/json.ts"
+import type { ResolvedConfig } from "../../settings/config/config.ts"
+import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
+import type { OpenRun } from "../state/open-run.ts"
+import { continueAsked } from "./continue-asked.ts"
+import { answeredRules, answerOf, decide } from "./decide.ts"
+import { answeredInstead, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
+import { CallRunner, changedBy } from "./run-call.ts"
+
+/**
+ * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
+ * run needs no further model call.
+ */
+export async function finishOpenCalls(
+  config: ResolvedConfig,
+  run: OpenRun,
+  opening: { readonly ownerStopped?: boolean; readonly message?: string },
+): Promise<Stop | undefined> {
+  const { projection, journal, controls } = run
+  try {
+    if (projection.openCalls.length > 0) {
+      const outcomes = await finishCalls(config, run, opening.ownerStopped === true)
+      if (outcomes.some(({ status }) => status === "suspended")) return { reason: "suspended" }
+    }
+    await journal.flush()
+    // What the backend's own session presents again stays open until then.
+    const isReplayed = projection.openCalls.length > 0
+    if (projection.stepIsOpen && !isReplayed) journal.append({ type: "turn-end", turn: projection.turns })
+    if (opening.message !== undefined) journal.append({ type: "steer", text: opening.message })
+    // The backend gets the conversation from the journal, so all records must be in it.
+    await journal.flush()
+    if (isReplayed || projection.messages.at(-1)?.role !== "assistant") return undefined
+    const background = run.agents?.background
+    if (background?.isPending && projection.lastStep?.stopReason === "end") return await background.waitWithoutSession()
+    if (isOver(projection)) return { reason: "done", text: projection.text }
+    journal.append({ type: "steer", text: "Go on.", reason: "resume" })
+    await journal.flush()
+    return undefined
+  } catch (error) {
+    controls.lose(error)
+    return { reason: "interrupted" }
+  }
+}
+
+/** True if the model had given its final answer when the process died, and only the end of the run is not recorded. */
+function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
+  return lastStep?.stopReason === "end" && resumedFrom === "running"
+}
+
+async function finishCalls(
+  config: ResolvedConfig,
+  run: OpenRun,
+  ownerStopped: boolean,
+): Promise<(ToolOutcome | Suspended | Replayed)[]> {
+  const runner = new CallRunner(config, run)
+  const { openCalls } = run.projection
+  for (const { callId } of openCalls) runner.announce(callId)
+  return Promise.all(
+    openCalls.map((call) =>
+      call.executor === "backend"
+        ? finishOwnCall(run, runner, call)
+        : finishCall(config, run, runner, call, ownerStopped),
+    ),
+  )
+}
+
+/** The call goes on in the backend's session. */
+interface Replayed {
+  readonly status: "replayed"
+}
+
+/** Only the backend can run such a call. Without the session that made it, the model has to make it again. */
+function finishOwnCall({ projection, left }: OpenRun, runner: CallRunner, call: ProjectedCall): ToolOutcome | Replayed {
+  const { ask, resumeBy } = projection
+  const decision = ask?.request.callId === call.callId ? ask.decision : undefined
+  if (decision?.decision === "deny") return runner.record(call, denied(call, decision.text))
+  if (decision?.decision === "answer") return runner.record(call, answeredInstead(call, decision.text ?? ""))
+  if (left && (resumeBy === "replay" || resumeBy === "settle")) return { status: "replayed" }
+  return runner.record(call, decision ? toBeRepeated(call) : notRun(call))
+}
+
+async function finishCall(
+  config: ResolvedConfig,
+  run: OpenRun,
+  runner: CallRunner,
+  projected: ProjectedCall,
+  ownerStopped: boolean,
+): Promise<ToolOutcome | Suspended> {
+  const { callId, name, args, finalArgs = args, intent, intentDigest, question: own } = projected
+  if (own) return continueAsked(config, run, runner, projected, own)
+  const call: ToolCall = { callId, name, args }
+  const { ask } = run.projection
+  const decision = ask?.request.callId === callId ? ask.decision : undefined
+  if (decision?.decision === "deny") return runner.record(call, denied(call, decision.text))
+  if (decision?.decision === "answer") return runner.record(call, answerOf(run, call, decision.text ?? ""))
+  if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
+  if (intent === undefined) return runner.call(call)
+  const tool = run.input.dispatcher.tool(name)
+  const resumable = tool !== undefined && takeUpOf(tool, finalArgs) !== undefined
+  // The policy may have changed between its decision and the intent.
+  const begun = [finalArgs, args].find((each) => runner.digestOf({ name, args: each }) === intentDigest)
+  // A service may have lost the key by which it recognised a repetition.
+  const isOnceNow = intent === "repeatable" && runner.effectOf({ ...call, args: begun ?? finalArgs }) === "once"
+  const mayRepeat = intent === "repeatable" && ownerStopped && !isOnceNow
+  if ((resumable || mayRepeat) && begun !== undefined) {
+    const outcome = await repeatCall(config, run, runner, call, begun)
+    if (outcome) return outcome
+  }
+  const isTold = isOnceNow && (unknownOutcomeOf(tool, finalArgs) ?? run.input.unknownOutcome) !== "pause"
+  if (run.place?.deniesQuestions || isTold) return runner.record(call, unknown(call))
+  const question = `The process running ${name} stopped before its outcome was recorded.`
+  return runner.suspend(call, { args: begun ?? finalArgs, reason: "unknown_outcome", question })
+}
+
+/** Runs a started call once more. Undefined: the policy would run it with other arguments now. */
+async function repeatCall(
+  config: ResolvedConfig,
+  run: OpenRun,
+  runner: CallRunner,
+  call: ToolCall,
+  args: Json,
+): Promise<ToolOutcome | Suspended | undefined> {
+  const repeated = { ...call, args }
+  const verdict = await decide(config, run, repeated, { isApproved: true })
+  if (verdict.kind === "deny") return runner.record(call, unknown(call))
+  if (verdict.kind === "ask" || runner.digestOf({ ...call, args: verdict.args }) !== runner.digestOf(repeated)) {
+    return undefined
+  }
+  return runner.execute(repeated, { begun: true, resumed: true, ruled: verdict.ruled })
+}
+
+/**
+ * An approval is valid for exactly the call that was shown; for any other the person is asked again. The policy decides once
+ * more: it may have changed since, and a deny precedes an approval. Arguments changed by a person pass the gate like any
+ * others, and the model is informed of the change.
+ */
+async function executeApproved(
+  config: ResolvedConfig,
+  run: OpenRun,
+  runner: CallRunner,
+  call: ToolCall,
+  { args: changed, digest }: Decision,
+  begun: boolean,
+): Promise<ToolOutcome | Suspended> {
+  const args = jsonCopy(changed ?? run.projection.ask?.request.args ?? call.args)
+  const approved = { ...call, args }
+  if (runner.digestOf(approved) !== digest) return runner.suspend(call, { args, reason: "approval", question: STALE })
+  const verdict = await decide(config, run, approved, { isApproved: true, edited: changed !== undefined })
+  // A call that was started before may have had its effect, whatever the policy says now.
+  if (verdict.kind === "deny") return runner.record(call, begun ? unknown(call) : denied(call, verdict.reason))
+  if (verdict.kind === "ask") return runner.suspend(call, verdict)
+  if (runner.digestOf({ ...call, args: verdict.args }) !== digest) {
+    return runner.suspend(call, { args: verdict.args, reason: "approval", question: STALE })
+  }
+  // Recorded as a new intent, also of a call that was started before: the approval is for this execution only.
+  const isChanged = digest !== runner.digestOf(call)
+  const options = isChanged ? changedBy("a reviewer", args) : { begun: false }
+  const ruled = answeredRules(run, verdict.ruled, changed !== undefined)
+  return runner.execute(approved, { ...options, resumed: begun, ruled })
+}
+
+type Decision = NonNullable<NonNullable<RunProjection["ask"]>["decision"]>
+
+const STALE = "The call is not the one that was approved: its arguments or its working directory have changed."

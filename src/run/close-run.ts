@@ -1,0 +1,108 @@
+import type { Stop } from "../contract/backend.ts"
+import { type Failure, LonghaulError } from "../contract/error.ts"
+import type { RecordBody } from "../contract/event.ts"
+import type { RunResult } from "../contract/result.ts"
+import type { ResumeBy } from "../contract/session.ts"
+import { capabilitiesUsed, resultOf, stoppedResult } from "../journal/result.ts"
+import type { ResolvedConfig } from "../settings/config/config.ts"
+import { redactFailure } from "../settings/config/secrets.ts"
+import { digestFiles } from "./session/handover.ts"
+import type { OpenRun } from "./state/open-run.ts"
+
+/** Records the end of the run, releases it, and returns its result. */
+export async function closeRun(config: ResolvedConfig, run: OpenRun, stop: Stop): Promise<RunResult> {
+  const { journal, controls, projection, folder } = run
+  controls.end()
+  let lost = lossOf(run)
+  if (lost === undefined) {
+    try {
+      const end = stop.reason === "done" ? await doneOf(run, stop.text) : endOf(run, stop)
+      const files = end.type === "run-end" && end.status === "done" ? {} : await digestFiles(config, run)
+      if (Object.keys(files).length > 0) journal.append({ type: "checkpoint", files })
+      if (run.publisher.hasDeltas) {
+        // The fold has durable records only.
+        await journal.flush()
+        run.show({ type: "capabilities", used: capabilitiesUsed(projection) })
+      }
+      journal.append(end)
+      await journal.release()
+    } catch (error) {
+      controls.lose(error)
+      lost = lossOf(run)
+    }
+  } else {
+    await journal.release().catch(() => {})
+  }
+  const stored = { workspaceId: run.key.workspaceId, path: folder.location, lastShard: journal.shard }
+  if (lost) return stoppedResult(projection, stored, redactFailure(run.redactor, lost.toJSON()))
+  const result = resultOf(projection, stored)
+  return result.status === "running" ? stoppedResult(projection, stored, withoutEnd.toJSON()) : result
+}
+
+const withoutEnd = new LonghaulError("internal", "The run's journal was closed without an end.")
+
+/** The run is done, unless its answer does not have the required form, or the run was stopped while that was checked. */
+async function doneOf(run: OpenRun, text: string): Promise<RecordBody> {
+  const { output, redactor, controls } = run
+  if (!output) return { type: "run-end", status: "done" }
+  const verdict = await output.conclude(redactor.text(text), controls.signal)
+  if (verdict === undefined) return endOf(run, { reason: "interrupted" })
+  return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
+}
+
+function endOf(
+  { controls, limit, asked, released, handover, input }: OpenRun,
+  stop: Exclude<Stop, { readonly reason: "done" }>,
+): RecordBody {
+  const { cause } = controls
+  const isSlice = input.slice !== undefined && !controls.releasing
+  const wasReleased = { type: "run-pause", reason: "released", ...(isSlice && { slice: true as const }) } as const
+  if (cause?.kind === "timeout") {
+    return failed(
+      new LonghaulError("run_timeout", `The run took longer than ${cause.timeMs} ms.`, { fix: "Raise limits.timeMs." }),
+    )
+  }
+  switch (stop.reason) {
+    case "interrupted":
+      return wasCancelled
+    case "limit":
+      if (released) return wasReleased
+      return failed(limit ?? new LonghaulError("max_turns", "The backend reached its turn limit."))
+    case "output-limit":
+      return failed(
+        new LonghaulError("output_limit", "The answer was cut at the model's output limit.", {
+          fix: "Raise maxOutputTokens.",
+        }),
+      )
+    case "refusal":
+      return failed(new LonghaulError("content_filtered", "The model refused to answer."))
+    case "failed":
+      return failed(stop.failure)
+    case "suspended":
+      if (cause?.kind === "cancel") return wasCancelled
+      if (asked === undefined && handover !== undefined)
+        return { type: "run-pause", reason: "handover", text: handover }
+      // An agent was released, and continues with the run.
+      if (asked === undefined && released) return wasReleased
+      return pauseOf(asked, stop.resumeBy)
+  }
+}
+
+function pauseOf(asked: OpenRun["asked"], resumeBy: ResumeBy | undefined): RecordBody {
+  if (asked) return { type: "run-pause", reason: asked.reason, callId: asked.callId, ...(resumeBy && { resumeBy }) }
+  return failed(new LonghaulError("backend_protocol", "The backend stopped for a decision that was not requested."))
+}
+
+function failed(error: LonghaulError | Failure): RecordBody {
+  return { type: "run-end", status: "failed", error: LonghaulError.is(error) ? error.toJSON() : error }
+}
+
+export const wasCancelled: RecordBody = {
+  type: "run-end",
+  status: "cancelled",
+  error: new LonghaulError("cancelled", "The run was cancelled.").toJSON(),
+}
+
+function lossOf({ controls }: OpenRun): LonghaulError | undefined {
+  return controls.cause?.kind === "lost" ? controls.cause.error : undefined
+}
