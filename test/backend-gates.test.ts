@@ -213,7 +213,10 @@ describe.each(cells)("%s, %s call", (name, kind) => {
         await program.answer(first)
         await program.answer(second)
       },
-      host: (real) => over(real, { beginTurn: async (turn, bound) => turn === 1 && real.beginTurn(turn, bound) }),
+      host: (real) =>
+        over(real, {
+          beginTurn: async (turn, bound) => (turn === 1 ? real.beginTurn(turn, bound) : { reason: "limit" }),
+        }),
     })
     const result = await handle.result
     await quiet()

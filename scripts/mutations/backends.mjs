@@ -71,7 +71,7 @@ export const mutations = [
   ),
   mutation(
     "backends: a silent session is never stopped",
-    [["src/run/session/watch.ts", 'else if (this.#waiting === 0) this.stop("stalled")', ""]],
+    [["src/run/session/watch.ts", "else if (this.#waiting === 0) this.stop(this.#stalled())", ""]],
     runs("a session without a sign of life is stopped as stalled"),
   ),
   mutation(

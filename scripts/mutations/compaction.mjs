@@ -72,8 +72,8 @@ export const mutations = [
     [
       [
         `${native}/compaction/summarise.ts`,
-        '    if (controls.stopping) return "interrupted"\n    if (begun',
-        "    if (begun",
+        '    if (controls.stopping) return { reason: "interrupted" }\n    if ("reason" in begun',
+        '    if ("reason" in begun',
       ],
     ],
     ["test/compaction-stops.test.ts", "a graceful stop between two attempts"],

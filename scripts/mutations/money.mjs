@@ -199,7 +199,7 @@ export const mutations = [
   ),
   mutation(
     "money: a program that waits for its agents is asked again although they have used up the budget",
-    [["src/run/session/drive.ts", "!host.isUsedUp && session.steer(text)", "session.steer(text)"]],
+    [["src/run/session/drive.ts", "!host.usedUp && session.steer(text)", "session.steer(text)"]],
     hostTest("gets the agent's answer only after the limit was raised"),
   ),
   mutation(
@@ -207,7 +207,7 @@ export const mutations = [
     [
       [
         "src/run/session/drive.ts",
-        'if (stop.reason === "done" && host.isUsedUp && run.agents?.background.isPending) return usedUp(run)',
+        'if (stop.reason === "done" && host.usedUp && run.agents?.background.isPending) return host.usedUp',
         "",
       ],
     ],
@@ -215,7 +215,7 @@ export const mutations = [
   ),
   mutation(
     "money: a session is prompted although the budget was used up while it opened",
-    [["src/run/session/drive.ts", "    if (host.isUsedUp) return usedUp(run)\n", ""]],
+    [["src/run/session/drive.ts", "    if (host.usedUp) return host.usedUp\n", ""]],
     hostTest("a session that opens while another agent uses up the budget is not prompted"),
   ),
   mutation(
@@ -299,12 +299,12 @@ export const mutations = [
   ),
   mutation(
     "money: a run without a turn left opens another session of a vendor",
-    [["src/run/session/drive.ts", "  if (outOfTurns) return stoppedBy(run, outOfTurns)\n", ""]],
+    [["src/run/session/drive.ts", "  if (outOfTurns) return limitStop(outOfTurns)\n", ""]],
     ["test/backend-runtime.test.ts", "that is used up opens no further session: turns"],
   ),
   mutation(
     "money: a used-up run opens another session of a vendor",
-    [["src/run/session/drive.ts", "  if (ledger.exhausted) return usedUp(run)\n", ""]],
+    [["src/run/session/drive.ts", "  if (ledger.exhausted) return limitStop(ledger.exhausted)\n", ""]],
     ["test/backend-runtime.test.ts", "that is used up opens no further session"],
   ),
   mutation(
@@ -338,8 +338,8 @@ export const mutations = [
     [
       [
         "src/backends/native/ask.ts",
-        'if (!(await host.beginTurn(turn, asking.bounds.next))) return { stop: { reason: "limit" } }',
-        "await Promise.resolve()",
+        "const stop = await host.beginTurn(turn, asking.bounds.next)",
+        "const stop = await Promise.resolve(undefined)",
       ],
     ],
     ["src/run/cut-streams.test.ts", "anthropic: a limit of tokens counts streams"],

@@ -128,7 +128,7 @@ export const mutations = [
   ),
   mutation(
     "questions: people are asked further questions by a run that pauses",
-    [[calls, "const isAsked = !run.asked && !run.controls.stopping", "const isAsked = !run.controls.stopping"]],
+    [[calls, "const mayAsk = !runner.isAsked && !run.controls.stopping", "const mayAsk = !run.controls.stopping"]],
     live("of several, one that must wait pauses the run"),
   ),
   mutation(

@@ -136,13 +136,7 @@ export const mutations = [
   ),
   mutation(
     "results: a run that is out of budget has no end on record (LOOP-01)",
-    [
-      [
-        "src/run",
-        'if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error',
-        "if (error === null) this.#run.limit = error",
-      ],
-    ],
+    [["src/run", 'if (LonghaulError.is(error) && error.code === "budget_exceeded") return limitStop(error)', ""]],
     [
       "test/promises/results.test.ts",
       "LOOP-01 every started run opens with run-start and ends with run-end, even if it fails",
@@ -150,7 +144,7 @@ export const mutations = [
   ),
   mutation(
     "results: a run that is out of budget is out of turns (RES-13)",
-    [["src/run", "return failed(limit ?? ", "return failed("]],
+    [["src/run", "return failed(stop.failure ?? ", "return failed("]],
     ["test/promises/results.test.ts", "RES-13 complete, interrupted, error, turn limit, budget and timeout"],
   ),
   mutation(

@@ -115,11 +115,11 @@ export interface TurnHost {
   readonly deltas: boolean
   /**
    * Call before a model request, if the backend can delay it, else when its answer begins: records the start of the turn
-   * and reserves its maximum usage. False: a limit of the run is reached, stop with `limit`.
+   * and reserves its maximum usage. A stop: the turn must not begin; `run` resolves to it.
    */
-  beginTurn(turn: number, bound: () => TurnBound): Promise<boolean>
-  /** Records the end of a turn. False: the host wants no further turn, stop with `done`. */
-  endTurn(turn: number): Promise<boolean>
+  beginTurn(turn: number, bound: () => TurnBound): Promise<Stop | undefined>
+  /** Records the end of a turn. A stop: the host wants no further turn; `run` resolves to it. */
+  endTurn(turn: number): Promise<Stop | undefined>
   /**
    * Checks a final answer: returns the problem to send to the model, which then answers again. Undefined: it is
    * accepted.
@@ -144,9 +144,9 @@ export interface TurnHost {
   authorize(call: ToolCall, tool: OwnTool): Promise<Permit>
   /**
    * Call before a summary is requested, between turns or after a refused request, whose reserve is given back: records the
-   * start of the compaction and reserves its maximum usage. Undefined: a limit of the run is reached, stop with `limit`.
+   * start of the compaction and reserves its maximum usage. A stop: the summary must not be requested; `run` resolves to it.
    */
-  beginCompaction(turn: number, bound: () => TurnBound): Promise<CompactionFacts | undefined>
+  beginCompaction(turn: number, bound: () => TurnBound): Promise<CompactionFacts | Stop>
   /**
    * Records how the conversation was shortened, durably. Returns it as it was recorded: the conversation goes on with that. A
    * turn that had begun begins again. Undefined: it could not be recorded, stop with `interrupted`.
@@ -208,10 +208,17 @@ export interface Suspended {
   readonly status: "suspended"
 }
 
+/** Why a session stops. A stop that the host returned is passed on as it is. */
 export type Stop =
   /** `text`: with an output schema, the structured output as JSON if the vendor returned one. */
   | { readonly reason: "done"; readonly text: string }
-  | { readonly reason: "interrupted" | "limit" | "output-limit" | "refusal" }
+  /** From the host: a hook wants no further turn. The text so far is the result. */
+  | { readonly reason: "ended" }
+  /** From the host: another process continues the run. */
+  | { readonly reason: "released" }
+  | { readonly reason: "interrupted" | "output-limit" | "refusal" }
+  /** `failure`: the limit of the run that is reached. Absent: the backend reached its turn limit. */
+  | { readonly reason: "limit"; readonly failure?: Failure }
   /** `resumeBy`: how the suspended call continues. Absent: the runtime settles it. */
   | { readonly reason: "suspended"; readonly resumeBy?: ResumeBy }
   | { readonly reason: "failed"; readonly failure: Failure }

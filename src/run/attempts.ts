@@ -1,4 +1,3 @@
-import type { Stop } from "../contract/backend.ts"
 import type { Feature } from "../contract/capabilities.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import { delay } from "../lib/abort.ts"
@@ -10,12 +9,13 @@ import { settleOpenCalls } from "./calls/settle-open-calls.ts"
 import { sessionLeft } from "./open/open-run.ts"
 import { drive } from "./session/drive.ts"
 import type { OpenRun } from "./state/open-run.ts"
+import type { RunStop } from "./state/stops.ts"
 
 /**
  * Runs the entries of the chain in order, until one finishes the work: a failure that may not repeat elsewhere continues the
  * run on the next one, with everything that is in the journal.
  */
-export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Stop> {
+export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<RunStop> {
   const { chain, entry } = run.input
   for (let index = entry; ; index++) {
     const target = chain[index] ?? chain[0]
@@ -44,7 +44,7 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Sto
  * Drives the backend again after a failure that may pass, by the vendor's session where no step is open, else from the journal. Not if
  * another entry of the chain can continue at once.
  */
-async function driveAgain(config: ResolvedConfig, run: OpenRun, entry: number, isLast: boolean): Promise<Stop> {
+async function driveAgain(config: ResolvedConfig, run: OpenRun, entry: number, isLast: boolean): Promise<RunStop> {
   const { journal, projection, controls, target, input } = run
   let retry = createRetry(sessionRetry)
   for (;;) {
@@ -104,14 +104,14 @@ function missingIn({ input }: OpenRun, { backend, requires }: RunTarget): readon
   return requires.filter((feature) => !features.includes(feature))
 }
 
-function skipped({ backend }: RunTarget, missing: readonly Feature[]): Stop {
+function skipped({ backend }: RunTarget, missing: readonly Feature[]): RunStop {
   const failure = new LonghaulError("capability_mismatch", `${backend.name} does not support ${missing.join(", ")}.`, {
     fix: "Remove the requirement, or name another backend.",
   })
   return { reason: "failed", failure: failure.toJSON() }
 }
 
-function exhausted({ input }: OpenRun, last: Failure): Stop {
+function exhausted({ input }: OpenRun, last: Failure): RunStop {
   const failure = new LonghaulError(
     "providers_exhausted",
     `All ${input.chain.length} entries of the chain failed. The last failure: ${last.message}`,

@@ -1,22 +1,22 @@
-import type { Stop } from "../contract/backend.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
-import type { ResumeBy } from "../contract/session.ts"
 import { capabilitiesUsed, resultOf, stoppedResult } from "../journal/result.ts"
 import type { ResolvedConfig } from "../settings/config/config.ts"
 import { redactFailure } from "../settings/config/secrets.ts"
 import { digestFiles } from "./session/handover.ts"
+import type { StopCause } from "./state/controls.ts"
 import type { OpenRun } from "./state/open-run.ts"
+import type { RunStop } from "./state/stops.ts"
 
 /** Records the end of the run, releases it, and returns its result. */
-export async function closeRun(config: ResolvedConfig, run: OpenRun, stop: Stop): Promise<RunResult> {
+export async function closeRun(config: ResolvedConfig, run: OpenRun, stop: RunStop): Promise<RunResult> {
   const { journal, controls, projection, folder } = run
   controls.end()
   let lost = lossOf(run)
   if (lost === undefined) {
     try {
-      const end = stop.reason === "done" ? await doneOf(run, stop.text) : endOf(run, stop)
+      const end = await endOf(run, stop)
       const files = end.type === "run-end" && end.status === "done" ? {} : await digestFiles(config, run)
       if (Object.keys(files).length > 0) journal.append({ type: "checkpoint", files })
       if (run.publisher.hasDeltas) {
@@ -46,28 +46,27 @@ async function doneOf(run: OpenRun, text: string): Promise<RecordBody> {
   const { output, redactor, controls } = run
   if (!output) return { type: "run-end", status: "done" }
   const verdict = await output.conclude(redactor.text(text), controls.signal)
-  if (verdict === undefined) return endOf(run, { reason: "interrupted" })
+  if (verdict === undefined) return controls.cause?.kind === "timeout" ? timedOut(controls.cause) : wasCancelled
   return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
 }
 
-function endOf(
-  { controls, limit, asked, released, handover, input }: OpenRun,
-  stop: Exclude<Stop, { readonly reason: "done" }>,
-): RecordBody {
-  const { cause } = controls
-  const isSlice = input.slice !== undefined && !controls.releasing
-  const wasReleased = { type: "run-pause", reason: "released", ...(isSlice && { slice: true as const }) } as const
-  if (cause?.kind === "timeout") {
-    return failed(
-      new LonghaulError("run_timeout", `The run took longer than ${cause.timeMs} ms.`, { fix: "Raise limits.timeMs." }),
-    )
-  }
+/** The record that ends or pauses the run. */
+async function endOf(run: OpenRun, stop: RunStop): Promise<RecordBody> {
+  const { cause } = run.controls
+  if (cause?.kind === "timeout" && stop.reason !== "done" && stop.reason !== "ended") return timedOut(cause)
   switch (stop.reason) {
+    case "done":
+      return doneOf(run, stop.text)
+    case "ended":
+      // The fold has durable records only.
+      await run.journal.flush()
+      return doneOf(run, run.projection.text)
     case "interrupted":
       return wasCancelled
+    case "released":
+      return wasReleased(run)
     case "limit":
-      if (released) return wasReleased
-      return failed(limit ?? new LonghaulError("max_turns", "The backend reached its turn limit."))
+      return failed(stop.failure ?? new LonghaulError("max_turns", "The backend reached its turn limit."))
     case "output-limit":
       return failed(
         new LonghaulError("output_limit", "The answer was cut at the model's output limit.", {
@@ -79,18 +78,34 @@ function endOf(
     case "failed":
       return failed(stop.failure)
     case "suspended":
-      if (cause?.kind === "cancel") return wasCancelled
-      if (asked === undefined && handover !== undefined)
-        return { type: "run-pause", reason: "handover", text: handover }
-      // An agent was released, and continues with the run.
-      if (asked === undefined && released) return wasReleased
-      return pauseOf(asked, stop.resumeBy)
+      return cause?.kind === "cancel" ? wasCancelled : pauseOf(run, stop)
   }
 }
 
-function pauseOf(asked: OpenRun["asked"], resumeBy: ResumeBy | undefined): RecordBody {
-  if (asked) return { type: "run-pause", reason: asked.reason, callId: asked.callId, ...(resumeBy && { resumeBy }) }
-  return failed(new LonghaulError("backend_protocol", "The backend stopped for a decision that was not requested."))
+function pauseOf(run: OpenRun, { pause, resumeBy }: RunStop & { readonly reason: "suspended" }): RecordBody {
+  switch (pause?.kind) {
+    case "asked": {
+      const { reason, callId } = pause.request
+      return { type: "run-pause", reason, callId, ...(resumeBy && { resumeBy }) }
+    }
+    case "handover":
+      return { type: "run-pause", reason: "handover", text: pause.text }
+    case "released":
+      return wasReleased(run)
+    case undefined:
+      return failed(new LonghaulError("backend_protocol", "The backend stopped for a decision that was not requested."))
+  }
+}
+
+function wasReleased({ controls, input }: OpenRun): RecordBody {
+  const isSlice = input.slice !== undefined && !controls.releasing
+  return { type: "run-pause", reason: "released", ...(isSlice && { slice: true }) }
+}
+
+function timedOut({ timeMs }: StopCause & { readonly kind: "timeout" }): RecordBody {
+  return failed(
+    new LonghaulError("run_timeout", `The run took longer than ${timeMs} ms.`, { fix: "Raise limits.timeMs." }),
+  )
 }
 
 function failed(error: LonghaulError | Failure): RecordBody {

@@ -1,4 +1,3 @@
-import type { Stop } from "../contract/backend.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunInput } from "../contract/run.ts"
@@ -25,6 +24,7 @@ import type { RunControls } from "./state/controls.ts"
 import { RunHooks } from "./state/hooks.ts"
 import { recordWaitingMessages } from "./state/monitor-runs.ts"
 import type { OpenRun } from "./state/open-run.ts"
+import type { RunStop } from "./state/stops.ts"
 
 /** Prepares a new run. */
 export async function beginning(
@@ -146,16 +146,15 @@ async function openAndDrive(
   }
 }
 
-async function work(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<Stop> {
+async function work(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<RunStop> {
   return (opening.isNew ? undefined : await takeUp(config, run, opening)) ?? (await attempt(config, run))
 }
 
 /** Takes up a resumed run where it stopped. Returns a stop if the run needs no further model call. */
-async function takeUp(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<Stop | undefined> {
+async function takeUp(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<RunStop | undefined> {
   const problem = await handoverProblem(config, run)
   if (problem !== undefined) {
-    run.handover = problem
-    return { reason: "suspended" }
+    return { reason: "suspended", pause: { kind: "handover", text: problem } }
   }
   await run.agents?.background.takeUp()
   return finishOpenCalls(config, run, opening)

@@ -133,13 +133,15 @@ class Session implements BackendSession {
     for (;;) {
       if (this.#stopping) return { reason: "interrupted" }
       const turn = ++this.#turn
-      if (!(await host.beginTurn(turn, () => ({ inputTokens: 0, outputTokens: 0 })))) return { reason: "limit" }
+      const refused = await host.beginTurn(turn, () => ({ inputTokens: 0, outputTokens: 0 }))
+      if (refused) return refused
       host.alive()
       const answer = await orAborted(this.#options.script(this.#asked()), this.#stop.signal)
       const { text, calls } = this.#record(answer, turn, host)
       messages.push({ ...assistant(text), toolCalls: calls.map(({ callId: id, name, args }) => ({ id, name, args })) })
       if (calls.length > 0 && (await this.#runCalls(calls, host)) === "suspended") return this.#suspended()
-      if (!(await host.endTurn(turn))) return { reason: "done", text }
+      const ended = await host.endTurn(turn)
+      if (ended) return ended
       const complaint = calls.length === 0 ? await host.review(text) : undefined
       if (calls.length === 0 && complaint === undefined && this.#steers.length === 0) return { reason: "done", text }
       if (complaint !== undefined) this.#tell(complaint, host, "repair")

@@ -188,8 +188,8 @@ export class RecordingHost implements TurnHost {
     })
   }
 
-  beginTurn = async () => true
-  endTurn = async () => true
+  beginTurn: TurnHost["beginTurn"] = async () => undefined
+  endTurn: TurnHost["endTurn"] = async () => undefined
   review = async () => undefined
   show(): void {}
   alive(): void {}

@@ -93,16 +93,15 @@ export class Recording {
     if (this.steps.continues) return true
     this.#closeText()
     this.#desk.onStep()
-    const { text } = this.steps
-    const begun = await this.steps.begin()
-    if (begun === "ready") return true
+    const stop = await this.steps.begin()
+    if (stop === undefined) return true
     this.#isHalted = true
-    this.#desk.onHalt(begun === "limit" ? { reason: "limit" } : { reason: "done", text })
+    this.#desk.onHalt(stop)
     return false
   }
 
-  /** Ends the answer. False: the host wants no further turn. */
-  end(): Promise<boolean> {
+  /** Ends the answer. A stop: the host wants no further turn. */
+  end(): Promise<Stop | undefined> {
     this.#closeText()
     return this.steps.end("end")
   }

@@ -270,9 +270,9 @@ export class AcpRun {
   async #next(): Promise<Stop | { readonly texts: readonly string[] }> {
     const { host } = this.#parts
     const refusals = this.#gate.takeRefusals()
-    const isOver = !(await this.#recording.end())
+    const ended = await this.#recording.end()
+    if (ended) return ended
     const { text, turn } = this.#recording.steps
-    if (isOver) return { reason: "done", text }
     const complaint = refusals.length > 0 ? undefined : await host.review(text)
     const repairs = complaint === undefined ? refusals : [complaint]
     const steers = this.#controls.takeSteers(repairs.length === 0)

@@ -43,7 +43,7 @@ test.each([
 
 test("a call after the limit of the run is refused without a decision", async () => {
   const host = new RecordingHost(allowEverything)
-  host.beginTurn = async () => false
+  host.beginTurn = async () => ({ reason: "limit" })
   let chosen = ""
   const { stop } = await runScripted(
     async (agent) => {
@@ -158,7 +158,7 @@ test.each(records.flatMap((lost) => [[lost, "alone"] as const, [lost, "with all 
     }
     host.beginTurn = async () => {
       write("turn")
-      return true
+      return undefined
     }
     const { emit } = host
     host.emit = (event) => {

@@ -62,8 +62,8 @@ function scene({
       emitted.push(event)
       return event
     },
-    beginTurn: async () => !isOver,
-    endTurn: async () => !isEnough,
+    beginTurn: async () => (isOver ? { reason: "limit" } : undefined),
+    endTurn: async () => (isEnough ? { reason: "ended" } : undefined),
     review,
     authorize: async () => {
       if (permit === "rejects") throw new Error("lost")
@@ -328,7 +328,7 @@ test("an answer after which the host wants no more is the last one: it is not re
   const { run, sent, tell } = scene({ isEnough: true })
   tell(began)
   tell(done)
-  expect(await run.run(prompt)).toEqual({ reason: "done", text: "Done." })
+  expect(await run.run(prompt)).toEqual({ reason: "ended" })
   expect(sent).toEqual(["Do it."])
 })
 

@@ -202,10 +202,9 @@ export class ClaudeRun {
     this.#partial = ""
     if (model !== "") this.#steps.model = model
     if (this.#mode) this.#interruptNow()
-    const { text } = this.#steps
-    const begun = await this.#steps.begin()
-    if (begun === "ready") return
-    this.#halted = begun === "limit" ? { reason: "limit" } : { reason: "done", text }
+    const stop = await this.#steps.begin()
+    if (stop === undefined) return
+    this.#halted = stop
     this.#interruptNow()
   }
 
@@ -277,7 +276,8 @@ export class ClaudeRun {
     if (end.isError) return stopOf(end, this.#trouble)
     const text = end.structured === undefined ? end.text : JSON.stringify(end.structured)
     if (end.structured !== undefined) this.#steps.addText(text)
-    if (!(await this.#steps.end("end"))) return { reason: "done", text }
+    const ended = await this.#steps.end("end")
+    if (ended) return ended
     const complaint = await host.review(text)
     if (complaint !== undefined && this.#steps.turn >= this.#parts.lastTurn) return { reason: "limit" }
     if (complaint !== undefined) {

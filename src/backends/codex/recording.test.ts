@@ -17,9 +17,9 @@ function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"], stopMs
     deltas: false,
     beginTurn: async (turn) => {
       if (turn <= turns) events.push({ type: "begin", turn })
-      return turn <= turns
+      return turn <= turns ? undefined : { reason: "limit" }
     },
-    endTurn: async () => true,
+    endTurn: async () => undefined,
     review: async () => undefined,
     emit: (event) => {
       events.push(event)

@@ -222,7 +222,8 @@ export class Recording {
     const text = clientId === undefined ? undefined : this.#events.takeSteer(clientId)
     if (text === undefined) return
     // A message comes between two answers.
-    if (!(await this.steps.end("tool-calls"))) return this.#events.onHalt({ reason: "done", text: this.#finalText })
+    const stop = await this.steps.end("tool-calls")
+    if (stop) return this.#events.onHalt(stop)
     this.#isComplete = true
     this.#host.emit({ type: "steer", text })
   }
@@ -298,15 +299,15 @@ export class Recording {
   /** False: no further answer may begin. */
   async #began(): Promise<boolean> {
     if (!this.#isComplete) return true
-    const begun = await this.steps.begin()
-    if (begun === "ready") {
-      this.#isComplete = false
-      this.#calls.clear()
-      this.#events.onStored()
-      return true
+    const stop = await this.steps.begin()
+    if (stop) {
+      this.#events.onHalt(stop)
+      return false
     }
-    this.#events.onHalt(begun === "limit" ? { reason: "limit" } : { reason: "done", text: this.#finalText })
-    return false
+    this.#isComplete = false
+    this.#calls.clear()
+    this.#events.onStored()
+    return true
   }
 
   #completeStep(): void {

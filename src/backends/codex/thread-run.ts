@@ -161,7 +161,8 @@ export class ThreadRun implements GateDesk {
       const stop = await this.#turn(next)
       if (stop) return stop
       const text = this.#recording.finalText
-      if (!(await this.#recording.steps.end("end"))) return { reason: "done", text }
+      const ended = await this.#recording.steps.end("end")
+      if (ended) return ended
       const complaint = await host.review(text)
       const steers = this.#nextSteers(complaint === undefined)
       if (steers === "closed") return { reason: "done", text }

@@ -75,7 +75,8 @@ export async function askModel(
       host.emit({ type: "retry", turn, attempt: before + retry.attempt, delayMs, failure })
       await delay(delayMs, controls.halting)
       if (controls.stopping) return { stop: { reason: "interrupted" } }
-      if (!(await host.beginTurn(turn, asking.bounds.next))) return { stop: { reason: "limit" } }
+      const stop = await host.beginTurn(turn, asking.bounds.next)
+      if (stop) return { stop }
     }
   }
 }

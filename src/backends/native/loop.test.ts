@@ -23,7 +23,7 @@ async function stoppedAfter(code: "overloaded" | "context_overflow", failure?: S
     },
   }
   const host = new RecordingHost(allowEverything)
-  host.beginTurn = async () => ++seen.begun < 5
+  host.beginTurn = async () => (++seen.begun < 5 ? undefined : { reason: "limit" })
   host.emit = (event) => {
     if (event.type === "retry" && code === "overloaded") controls.interrupt("graceful")
     return event

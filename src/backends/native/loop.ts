@@ -56,7 +56,8 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     if (answer.stopReason === "context-overflow") return { reason: "failed", failure: cutByWindow }
     if (calls.length > 0 && (await runCalls(loop, turn, calls, reply)) === "suspended") return { reason: "suspended" }
 
-    if (!(await host.endTurn(turn))) return { reason: "done", text: textOf(answer) }
+    const ended = await host.endTurn(turn)
+    if (ended) return ended
     const final = calls.length === 0 && !cut && answer.stopReason !== "pause"
     const complaint = final ? await host.review(textOf(answer)) : undefined
     const steers = controls.takeSteers(final && complaint === undefined)
@@ -70,7 +71,8 @@ async function takeTurns(loop: Loop): Promise<Stop> {
 /** Asks the model, again after a compaction if the conversation was too long for it. */
 async function takeTurn(loop: Loop, turn: number): Promise<Answered | { readonly stop: Stop }> {
   for (let attempts = 0; ; ) {
-    if (!(await loop.host.beginTurn(turn, loop.bounds.next))) return { stop: { reason: "limit" } }
+    const refused = await loop.host.beginTurn(turn, loop.bounds.next)
+    if (refused) return { stop: refused }
     const reply = await askModel(loop, turn, attempts)
     if (!("overflow" in reply)) return reply
     const { overflow, usage } = reply

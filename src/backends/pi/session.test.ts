@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { hostOf, openingRequest, RecordingHost, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
-import type { OpenRequest, TurnBound, TurnHost } from "../../contract/backend.ts"
+import type { OpenRequest, Stop, TurnBound, TurnHost } from "../../contract/backend.ts"
 import type { Message } from "../../contract/message.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { createRuntime } from "../../index.ts"
@@ -105,9 +105,9 @@ class PiHost extends RecordingHost {
     this.shown.push(event)
   }
   readonly bounds: number[] = []
-  override beginTurn = async (_turn?: number, bound?: () => TurnBound) => {
+  override beginTurn = async (_turn?: number, bound?: () => TurnBound): Promise<Stop | undefined> => {
     this.bounds.push(bound?.().inputTokens ?? 0)
-    return this.turnsLeft-- > 0
+    return this.turnsLeft-- > 0 ? undefined : { reason: "limit" }
   }
   override endCompaction: TurnHost["endCompaction"] = async (compaction) => compaction
   override async callTool(call: Parameters<RecordingHost["callTool"]>[0]) {

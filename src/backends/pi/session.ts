@@ -139,16 +139,20 @@ class PiRun {
   async #beginTurn(context: PiAgentContext): Promise<{ readonly context: PiAgentContext } | undefined> {
     this.#response = undefined
     const turn = this.#turn + 1
-    const stop = this.#controls.stopping ? interrupted : await this.#context.beforeRequest(turn)
-    const isAllowed = stop === undefined && (await this.#host.beginTurn(turn, this.#context.bound))
-    if (!isAllowed) {
-      this.#stop ??= stop ?? (this.#controls.stopping ? interrupted : { reason: "limit" })
+    const stop = await this.#mayBegin(turn)
+    if (stop) {
+      this.#stop ??= this.#controls.stopping ? interrupted : stop
       this.#agent.abort()
       return undefined
     }
     this.#turn = turn
     const replaced = this.#replaced(context.messages)
     return replaced && { context: { ...context, messages: replaced } }
+  }
+
+  async #mayBegin(turn: number): Promise<Stop | undefined> {
+    if (this.#controls.stopping) return interrupted
+    return (await this.#context.beforeRequest(turn)) ?? this.#host.beginTurn(turn, this.#context.bound)
   }
 
   /** The messages after a compaction, behind Pi's own first one. */
@@ -271,11 +275,14 @@ class PiRun {
       this.#stop ??= { reason: "suspended" }
       return { action: "end" }
     }
-    const isWanted = await this.#host.endTurn(this.#turn)
+    const ended = await this.#host.endTurn(this.#turn)
     if (this.#stop || this.#overflow || this.#controls.stopping) return { action: "end" }
     this.#keepResults()
     const text = this.#lastText()
-    if (!isWanted) return this.#done(text)
+    if (ended) {
+      this.#stop = ended
+      return { action: "end" }
+    }
     const isFinal = this.#calls.size === 0
     const complaint = isFinal ? await this.#host.review(text) : undefined
     const steers = this.#controls.takeSteers(isFinal && complaint === undefined)

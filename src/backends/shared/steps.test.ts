@@ -5,12 +5,12 @@ import { Steps } from "./steps.ts"
 test("an answer ends once: what ends it again records nothing, and asks nobody for another turn", async () => {
   const host = new RecordingHost(allowEverything)
   let asked = 0
-  host.endTurn = async () => ++asked === 0
+  host.endTurn = async () => (++asked === 0 ? undefined : { reason: "ended" })
   const steps = new Steps(host, 0, "m")
-  expect(await steps.end("end")).toBe(true)
+  expect(await steps.end("end")).toBeUndefined()
   await steps.begin()
-  expect(await steps.end("end")).toBe(false)
-  expect(await steps.end("end")).toBe(true)
+  expect(await steps.end("end")).toEqual({ reason: "ended" })
+  expect(await steps.end("end")).toBeUndefined()
   steps.suspend()
   steps.addPartialText("late")
   expect(host.events).toMatchObject([{ type: "usage", turn: 1, stopReason: "end" }])

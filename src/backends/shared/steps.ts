@@ -1,4 +1,4 @@
-import type { ToolCall, TurnHost } from "../../contract/backend.ts"
+import type { Stop, ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { StopReason } from "../../contract/provider.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { noUsage } from "../../lib/usage.ts"
@@ -43,17 +43,17 @@ export class Steps {
     return this.#isOpen && !this.#hasResults
   }
 
-  /** Begins the next answer; ends the open one first. False: the run has to stop with `limit` or `done`. */
-  async begin(): Promise<"ready" | "limit" | "done"> {
-    if (this.#isOpen && !(await this.end("tool-calls"))) return "done"
-    if (!(await this.#host.beginTurn(this.#turn + 1, () => nothing))) return "limit"
+  /** Begins the next answer; ends the open one first. A stop: no answer may begin. */
+  async begin(): Promise<Stop | undefined> {
+    const stop = (await this.end("tool-calls")) ?? (await this.#host.beginTurn(this.#turn + 1, () => nothing))
+    if (stop) return stop
     this.#turn++
     this.#isOpen = true
     this.#hasCalls = false
     this.#hasResults = false
     this.#parts = 0
     this.#text = ""
-    return "ready"
+    return undefined
   }
 
   /** The id of the next part, for its deltas. */
@@ -124,9 +124,9 @@ export class Steps {
     if (this.#hasCalls) this.#closeAnswer("tool-calls")
   }
 
-  /** Ends the open answer. False: the host wants no further turn. */
-  async end(stopReason: StopReason): Promise<boolean> {
-    if (!this.#isOpen) return true
+  /** Ends the open answer. A stop: the host wants no further turn. */
+  async end(stopReason: StopReason): Promise<Stop | undefined> {
+    if (!this.#isOpen) return undefined
     this.#isOpen = false
     this.#closeAnswer(stopReason)
     return this.#host.endTurn(this.#turn)

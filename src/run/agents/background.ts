@@ -1,12 +1,11 @@
-import type { Stop } from "../../contract/backend.ts"
 import { onAbort } from "../../lib/abort.ts"
 import { AGENT_ENDED } from "../../lib/compaction/agent-messages.ts"
 import { plainText } from "../../lib/content.ts"
 import { RunControls } from "../state/controls.ts"
-import { leaveOpen } from "../state/leave-open.ts"
 import type { OpenRun, PendingSteer } from "../state/open-run.ts"
 import type { SpawnEnd } from "../state/place.ts"
 import { steerRecord } from "../state/steer-record.ts"
+import { moreUrgent, type RunStop, type Suspension } from "../state/stops.ts"
 import type { Slot } from "./family.ts"
 import { linkControls } from "./link-controls.ts"
 
@@ -22,8 +21,8 @@ export class BackgroundAgents {
   readonly controls = new RunControls()
   #unlink: (() => void) | undefined
   readonly #working = new Map<string, Promise<void>>()
-  /** Those that have stopped before their end. */
-  readonly #left: Exclude<SpawnEnd, { readonly kind: "ended" }>[] = []
+  /** Why agents have stopped before their end. */
+  readonly #left: (Suspension | { readonly kind: "lost" })[] = []
   /** Answers that no session took: another one may follow. */
   #refused: PendingSteer[] = []
   #wake = () => {}
@@ -71,7 +70,7 @@ export class BackgroundAgents {
     })
   }
 
-  async waitWithoutSession(): Promise<Stop | undefined> {
+  async waitWithoutSession(): Promise<RunStop | undefined> {
     await this.wait()
     const { controls, journal, projection } = this.#run
     if (controls.stopping) return { reason: "interrupted" }
@@ -83,21 +82,23 @@ export class BackgroundAgents {
     return undefined
   }
 
-  async finish(stop: Stop): Promise<Stop> {
-    const { controls, isEndedByHook = false } = this.#run
+  async finish(stop: RunStop): Promise<RunStop> {
+    const { controls, journal } = this.#run
     if (this.#working.size > 0) {
-      if (isEndedByHook) this.controls.stop({ kind: "cancel" }, "graceful")
+      if (stop.reason === "ended") this.controls.stop({ kind: "cancel" }, "graceful")
       // They continue with the run, if it is resumed. A pause waits until they need a person, too, or have ended.
       else if (stop.reason !== "suspended") this.controls.release()
       await this.#withoutSlot(() => Promise.all(this.#working.values()))
     }
     this.#unlink?.()
-    if (stop.reason !== "done" || isEndedByHook) return stop
+    if (stop.reason !== "done") return stop
     if (this.#left.length === 0 && this.#refused.length === 0) return stop
     if (controls.stopping) return { reason: "interrupted" }
-    for (const end of this.#left) leaveOpen(this.#run, end)
-    if (this.#refused.length > 0) this.#run.released = true
-    return { reason: "suspended" }
+    const pauses = this.#left.filter((end) => end.kind !== "lost")
+    if (this.#refused.length > 0) pauses.push({ kind: "released" })
+    const pause = pauses.reduce<Suspension | undefined>(moreUrgent, undefined)
+    if (pause?.kind === "asked") journal.append(pause.request)
+    return { reason: "suspended", pause }
   }
 
   #conclude(agentId: string, end: SpawnEnd): void {

@@ -4,7 +4,7 @@ import type { ProjectedAsk } from "../../journal/projected-call.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { pendingOf } from "../../journal/result.ts"
 import type { OpenRun } from "../state/open-run.ts"
-import type { SpawnEnd } from "../state/place.ts"
+import type { Suspension } from "../state/stops.ts"
 
 /** The decision that a run has recorded about the question of an agent, if the agent has not recorded it itself. */
 export function decisionFor(
@@ -35,7 +35,7 @@ export function handedDown(decided: Required<ProjectedAsk> | undefined): Partial
 }
 
 /** How a paused agent stopped, for the run that started it by this call. */
-export function waitingEnd(callId: string, key: RunKey, agent: RunProjection): SpawnEnd {
+export function waitingEnd(callId: string, key: RunKey, agent: RunProjection): Suspension {
   const pending = pendingOf(agent)
   const { ask, pause } = agent
   if (pending && ask && pause && ask.decision === undefined && asks.has(pause.reason)) {

@@ -12,6 +12,8 @@ import { denied, notStarted } from "./outcomes.ts"
 
 /** The part of a `CallRunner` that a call with a question needs. */
 export interface AskedCallRunner {
+  /** True if the run pauses for a question. */
+  readonly isAsked: boolean
   digestOf(call: Pick<ToolCall, "name" | "args">): string
   suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended
   record(call: ToolCall, outcome: ToolOutcome): ToolOutcome
@@ -37,8 +39,8 @@ export async function askForCall(
   const question = { ...asked, reason: "input", by: "tool" } as const
   if (!asksLive(run.policy)) return runner.suspend(call, question)
   const open = async () => {
-    const isAsked = !run.asked && !run.controls.stopping && !run.controls.releasing
-    if (isAsked && (await waitForAnswer(config, run, call, question))) return "answered"
+    const mayAsk = !runner.isAsked && !run.controls.stopping && !run.controls.releasing
+    if (mayAsk && (await waitForAnswer(config, run, call, question))) return "answered"
     if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
     return runner.record(call, denied(call, `an agent cannot ask a person: ${asked.question}`))
   }

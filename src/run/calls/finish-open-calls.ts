@@ -1,4 +1,4 @@
-import type { Stop, Suspended, ToolCall } from "../../contract/backend.ts"
+import type { Suspended, ToolCall } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
@@ -7,6 +7,7 @@ import { jsonCopy } from "../../lib/json.ts"
 import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import type { OpenRun } from "../state/open-run.ts"
+import type { RunStop } from "../state/stops.ts"
 import { continueAsked } from "./continue-asked.ts"
 import { answeredRules, answerOf, decide } from "./decide.ts"
 import { answeredInstead, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
@@ -20,13 +21,11 @@ export async function finishOpenCalls(
   config: ResolvedConfig,
   run: OpenRun,
   opening: { readonly ownerStopped?: boolean; readonly message?: string },
-): Promise<Stop | undefined> {
+): Promise<RunStop | undefined> {
   const { projection, journal, controls } = run
   try {
-    if (projection.openCalls.length > 0) {
-      const outcomes = await finishCalls(config, run, opening.ownerStopped === true)
-      if (outcomes.some(({ status }) => status === "suspended")) return { reason: "suspended" }
-    }
+    const stop = await finishCalls(config, run, opening.ownerStopped === true)
+    if (stop) return stop
     await journal.flush()
     // What the backend's own session presents again stays open until then.
     const isReplayed = projection.openCalls.length > 0
@@ -52,21 +51,20 @@ function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
   return lastStep?.stopReason === "end" && resumedFrom === "running"
 }
 
-async function finishCalls(
-  config: ResolvedConfig,
-  run: OpenRun,
-  ownerStopped: boolean,
-): Promise<(ToolOutcome | Suspended | Replayed)[]> {
-  const runner = new CallRunner(config, run)
+async function finishCalls(config: ResolvedConfig, run: OpenRun, ownerStopped: boolean): Promise<RunStop | undefined> {
   const { openCalls } = run.projection
+  if (openCalls.length === 0) return undefined
+  const runner = new CallRunner(config, run)
   for (const { callId } of openCalls) runner.announce(callId)
-  return Promise.all(
-    openCalls.map((call) =>
+  const outcomes = await Promise.all(
+    openCalls.map((call): Promise<ToolOutcome | Suspended | Replayed> | ToolOutcome | Replayed =>
       call.executor === "backend"
         ? finishOwnCall(run, runner, call)
         : finishCall(config, run, runner, call, ownerStopped),
     ),
   )
+  const isSuspended = outcomes.some(({ status }) => status === "suspended")
+  return isSuspended ? { reason: "suspended", pause: runner.suspension } : undefined
 }
 
 /** The call goes on in the backend's session. */

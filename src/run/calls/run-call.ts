@@ -13,10 +13,10 @@ import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
 import { effectOf, hasEffectPerCall } from "../../tools/kernel/effect-of.ts"
 import { actingTool } from "../../tools/kernel/inner-of.ts"
 import { Offload } from "../offload/offload.ts"
-import { leaveOpen } from "../state/leave-open.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import type { SpawnEnd, SpawnOptions } from "../state/place.ts"
 import { realArgs } from "../state/redact-events.ts"
+import { moreUrgent, type Suspension } from "../state/stops.ts"
 import { approvalRequest, type DecideAgain, type Waited, waitForApproval } from "./ask.ts"
 import { callProgress } from "./call-progress.ts"
 import { CallQuestion } from "./call-question.ts"
@@ -64,6 +64,7 @@ export class CallRunner implements AskedCallRunner {
   readonly #announced = new Set<string>()
   /** Agents that calls started, by their call; undefined: none was started. */
   readonly #agents = new Map<string, Promise<SpawnEnd | undefined>>()
+  #suspension: Suspension | undefined
   /** Early calls whose result waits until their `tool-call` is recorded; `false`: it never will be. */
   #early: Map<string, (onRecord: boolean) => void> | undefined
 
@@ -116,12 +117,26 @@ export class CallRunner implements AskedCallRunner {
     return args === undefined ? tool.effect : effectOf(tool, args)
   }
 
-  /** Records the question about a call for which the run has to pause. Only the first one of a step is asked. */
+  /** Why the run has to pause, if a call is suspended. */
+  get suspension(): Suspension | undefined {
+    return this.#suspension
+  }
+
+  /** True if the run pauses for a question: no other one is asked then. */
+  get isAsked(): boolean {
+    return this.#suspension?.kind === "asked"
+  }
+
+  /** Records the question about a call for which the run has to pause. */
   suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended {
-    const run = this.#run
-    if (run.asked) return suspended
-    run.asked = approvalRequest(this.#config, run, call, question)
-    run.journal.append(run.asked)
+    if (this.isAsked) return suspended
+    return this.#suspendFor({ kind: "asked", request: approvalRequest(this.#config, this.#run, call, question) })
+  }
+
+  #suspendFor(suspension: Suspension): Suspended {
+    // An agent that asks another question waits with the first one.
+    if (suspension.kind === "asked" && !this.isAsked) this.#run.journal.append(suspension.request)
+    this.#suspension = moreUrgent(this.#suspension, suspension)
     return suspended
   }
 
@@ -157,7 +172,8 @@ export class CallRunner implements AskedCallRunner {
       const dispatched = await this.#dispatch(call, question, options)
       if (question.isAsked) return question
       const agent = await this.#agents.get(call.callId)
-      if (agent && agent.kind !== "ended") return this.#leaveOpen(call, agent)
+      // The call stays open with its agent, which continues when the run is resumed.
+      if (agent && agent.kind !== "ended") return agent.kind === "lost" ? notStarted(call) : this.#suspendFor(agent)
       const outcome = withNote(dispatched, note)
       // A tool that was aborted may have had its effect already.
       const inDoubt = effect !== "none" && controls.signal.aborted && outcome.status === "error" && !agent
@@ -197,12 +213,6 @@ export class CallRunner implements AskedCallRunner {
     // The last result of a step is flushed with the end of the turn, which follows immediately. Others must not wait for it.
     if (effect !== "none" && this.#open > 1) journal.flushSoon()
     return outcome
-  }
-
-  /** The call stays open with its agent, and is taken up when the run is resumed. */
-  #leaveOpen(call: ToolCall, agent: Exclude<SpawnEnd, { readonly kind: "ended" }>): ToolOutcome | Suspended {
-    leaveOpen(this.#run, agent)
-    return agent.kind === "lost" ? notStarted(call) : suspended
   }
 
   /** The call stays open with its question. One that is not asked now is asked when the run is resumed. */
@@ -246,7 +256,7 @@ export class CallRunner implements AskedCallRunner {
   async decided(call: ToolCall, decideCall: DecideAgain): Promise<Decided | undefined> {
     const run = this.#run
     return this.oneAtATime<Decided>(async () => {
-      if (run.asked) return { kind: "suspended" }
+      if (this.isAsked) return { kind: "suspended" }
       // A run that is being stopped starts no call, so nothing is left to decide.
       if (run.controls.stopping) return { kind: "allow", args: call.args }
       let verdict: Waited = await decideCall(call, {})

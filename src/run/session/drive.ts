@@ -10,16 +10,17 @@ import { OutputCheck } from "../../settings/options/output.ts"
 import { settleOpenCalls } from "../calls/settle-open-calls.ts"
 import { ownToolOf } from "../calls/ungated-calls.ts"
 import type { OpenRun } from "../state/open-run.ts"
+import type { RunStop } from "../state/stops.ts"
 import { enforcesSchema, recordChoice } from "./choose.ts"
 import { contextSetup } from "./context-setup.ts"
-import { type Prices, SessionHost } from "./host.ts"
+import { limitStop, type Prices, SessionHost } from "./host.ts"
 import { openSession } from "./open-session.ts"
 import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
 import { warnOfUnenforced } from "./unenforced.ts"
 import { Watch } from "./watch.ts"
 
 /** Runs a session of the current backend until it stops. `entry`: the backend's place in the chain. */
-export async function drive(config: ResolvedConfig, run: OpenRun, entry: number): Promise<Stop> {
+export async function drive(config: ResolvedConfig, run: OpenRun, entry: number): Promise<RunStop> {
   const { hooks, target, input } = run
   try {
     recordChoice(run, entry)
@@ -51,9 +52,9 @@ function refuseLimits(run: OpenRun): Stop | undefined {
   // The built-in loop reserves each request, and says what it could still do.
   if (edge) return undefined
   const outOfTurns = ledger.turnLimit(projection.turns + 1)
-  if (outOfTurns) return stoppedBy(run, outOfTurns)
+  if (outOfTurns) return limitStop(outOfTurns)
   if (!ledger.limited) return undefined
-  if (ledger.exhausted) return usedUp(run)
+  if (ledger.exhausted) return limitStop(ledger.exhausted)
   if (metering === "call" || metering === "turn") return undefined
   throw new LonghaulError(
     "capability_mismatch",
@@ -62,15 +63,6 @@ function refuseLimits(run: OpenRun): Stop | undefined {
       fix: "Limit turns or timeMs instead, or use another backend.",
     },
   )
-}
-
-function usedUp(run: OpenRun): Stop {
-  return stoppedBy(run, run.ledger.exhausted)
-}
-
-function stoppedBy(run: OpenRun, limit: LonghaulError | undefined): Stop {
-  if (limit) run.limit = limit
-  return { reason: "limit" }
 }
 
 /** Opens the session that the run left. Undefined: there is none, or it is lost, and the run needs a new one. */
@@ -113,10 +105,15 @@ async function runSession(
   session: BackendSession,
   prices: Prices,
   { prepared, isContinued }: Begun,
-): Promise<Stop> {
+): Promise<RunStop> {
   const { controls, journal, target } = run
   const { edge, enforcement, tells = [] } = target.backend.capabilities
-  const watch = new Watch(edge ? undefined : config.deadlines.idleMs, () => session.interrupt("immediate"))
+  const idleMs = edge ? undefined : config.deadlines.idleMs
+  const watch = new Watch(
+    idleMs,
+    () => stalled(target),
+    () => session.interrupt("immediate"),
+  )
   const host = new SessionHost(config, run, prices, watch)
   try {
     const untold = everything.filter((each) => !tells.includes(each))
@@ -130,15 +127,18 @@ async function runSession(
     controls.onCompact(() => (session.compact ? session.compact() : journal.append(cannotCompact(run))))
     const turn = isContinued ? await continued(run, session, host, watch, prepared) : firstInput(prepared)
     // Other agents of the run worked while it opened.
-    if (host.isUsedUp) return usedUp(run)
+    if (host.usedUp) return host.usedUp
     // A message would begin another request.
-    controls.onSteer((text) => !host.isUsedUp && session.steer(text))
+    controls.onSteer((text) => !host.usedUp && session.steer(text))
     const stop = await session.run(turn, host)
     const violation = await host.violation()
     if (violation) return { reason: "failed", failure: violation.toJSON() }
     // The answer of an agent would need another request.
-    if (stop.reason === "done" && host.isUsedUp && run.agents?.background.isPending) return usedUp(run)
-    return stop.reason === "interrupted" && !controls.stopping ? stoppedByUs(run, watch) : stop
+    if (stop.reason === "done" && host.usedUp && run.agents?.background.isPending) return host.usedUp
+    if (stop.reason === "suspended") return { ...stop, pause: host.suspension }
+    if (stop.reason === "interrupted" && controls.stopping) return stop
+    const isUnexplained = stop.reason === "interrupted" || (stop.reason === "limit" && stop.failure === undefined)
+    return (isUnexplained && watch.cause) || stop
   } finally {
     watch.close()
     host.close()
@@ -176,10 +176,8 @@ function cannotCompact({ target, input }: OpenRun): RecordBody {
   return { type: "warning", code: "compaction_not_possible", message: `The conversation was not shortened: ${why}.` }
 }
 
-function stoppedByUs({ target }: OpenRun, { cause }: Watch): Stop {
-  if (cause === "limit") return { reason: "limit" }
-  if (cause === undefined) return { reason: "interrupted" }
-  const failure = new LonghaulError("stream_stalled", `${target.backend.name} gave no sign of life for too long.`, {
+function stalled({ backend }: OpenRun["target"]): Stop {
+  const failure = new LonghaulError("stream_stalled", `${backend.name} gave no sign of life for too long.`, {
     fix: "Resume the run, or raise deadlines.idleMs.",
   })
   return { reason: "failed", failure: failure.toJSON() }
@@ -204,7 +202,7 @@ async function pricingOf(config: ResolvedConfig, { ledger, target, journal }: Op
 }
 
 /** The text of a finished run is redacted where it is used, which most runs do not. */
-function redactStop({ redactor }: OpenRun, stop: Stop): Stop {
+function redactStop({ redactor }: OpenRun, stop: RunStop): RunStop {
   return stop.reason === "failed" ? { ...stop, failure: redactFailure(redactor, stop.failure) } : stop
 }
 

@@ -2,6 +2,7 @@ import type {
   BackendEvent,
   CompactionFacts,
   Permit,
+  Stop,
   Suspended,
   ToolCall,
   TurnBound,
@@ -27,6 +28,7 @@ import { UngatedCalls } from "../calls/ungated-calls.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { Entry } from "../state/redact-events.ts"
 import { steerRecord } from "../state/steer-record.ts"
+import type { Suspension } from "../state/stops.ts"
 import { compactionFacts } from "./compaction-facts.ts"
 import type { Watch } from "./watch.ts"
 
@@ -68,7 +70,7 @@ export class SessionHost implements TurnHost {
     this.#latencies = config.latencies
     this.#calls = new CallRunner(config, run)
     this.#own = new OwnCalls(config, run, this.#calls)
-    this.#ungated = new UngatedCalls(config, run, () => watch.stop("ungated"))
+    this.#ungated = new UngatedCalls(config, run, () => watch.stop({ reason: "interrupted" }))
     this.#entry = new Entry(config, run)
     // Recorded by an earlier session, which the backend goes on with: it presents also those that are settled by now.
     for (const callId of run.openBefore) {
@@ -82,20 +84,19 @@ export class SessionHost implements TurnHost {
     return this.#run.publisher.hasDeltas
   }
 
-  async beginTurn(turn: number, bound: () => TurnBound): Promise<boolean> {
+  /** Why the run has to pause, if a call is suspended. */
+  get suspension(): Suspension | undefined {
+    return this.#calls.suspension
+  }
+
+  async beginTurn(turn: number, bound: () => TurnBound): Promise<Stop | undefined> {
     const { ledger, hooks, journal } = this.#run
     // After a refused request, the same turn begins again.
     const isAgain = turn === this.#turn && this.#isUnanswered
     const outOfTurns = isAgain ? undefined : ledger.startTurn(turn)
-    if (outOfTurns) {
-      this.#run.limit = outOfTurns
-      return false
-    }
+    if (outOfTurns) return limitStop(outOfTurns)
     this.#isUnanswered = true
-    if (!isAgain && this.#isReleased()) {
-      this.#run.released = true
-      return false
-    }
+    if (!isAgain && this.#isReleased()) return { reason: "released" }
     try {
       if (hooks.has("preTurn") && !isAgain) {
         journal.flushSoon()
@@ -110,14 +111,13 @@ export class SessionHost implements TurnHost {
       if (!isAgain) this.#turns++
       this.#turn = turn
       this.#askedAt = performance.now()
-      return true
+      return undefined
     } catch (error) {
-      this.#stopFor(error)
-      return false
+      return this.#stopFor(error)
     }
   }
 
-  async beginCompaction(turn: number, bound: () => TurnBound): Promise<CompactionFacts | undefined> {
+  async beginCompaction(turn: number, bound: () => TurnBound): Promise<CompactionFacts | Stop> {
     const { journal } = this.#run
     try {
       const reserve = await this.#reserved(bound, this.#prices.summaries)
@@ -125,8 +125,7 @@ export class SessionHost implements TurnHost {
       await journal.flush()
       return { text: await compactionFacts(this.#run) }
     } catch (error) {
-      this.#stopFor(error)
-      return undefined
+      return this.#stopFor(error)
     }
   }
 
@@ -149,17 +148,16 @@ export class SessionHost implements TurnHost {
     return compaction
   }
 
-  async endTurn(turn: number): Promise<boolean> {
+  async endTurn(turn: number): Promise<Stop | undefined> {
     const { journal, hooks } = this.#run
     await this.#own.settled()
     journal.append({ type: "turn-end", turn })
-    if (!hooks.has("postTurn") && !hooks.has("stop")) return true
+    if (!hooks.has("postTurn") && !hooks.has("stop")) return undefined
     // Results become durable while the hooks run.
     journal.flushSoon()
     if (hooks.has("postTurn")) await hooks.call("postTurn", (hook, run) => hook.postTurn?.({ ...run, turn }))
-    if ((await hooks.call("stop", (hook, run) => hook.stop?.({ ...run, turn }))) !== true) return true
-    this.#run.isEndedByHook = true
-    return false
+    const isEnded = await hooks.call("stop", (hook, run) => hook.stop?.({ ...run, turn }))
+    return isEnded === true ? { reason: "ended" } : undefined
   }
 
   callTool(call: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -272,10 +270,11 @@ export class SessionHost implements TurnHost {
     return event.type === "steer" && event.reason === undefined ? steerRecord(this.#run, event.text) : event
   }
 
-  /** True: no request may start that has no reserve, because the run and its agents have used up the budget. */
-  get isUsedUp(): boolean {
+  /** Present once no request may start that has no reserve, because the run and its agents have used up the budget. */
+  get usedUp(): Stop | undefined {
     const { ledger, target } = this.#run
-    return !target.backend.capabilities.edge && ledger.exhausted !== undefined
+    if (target.backend.capabilities.edge) return undefined
+    return ledger.exhausted && limitStop(ledger.exhausted)
   }
 
   /** Why the run has to fail, whatever the session says: its backend ran what the policy does not allow. */
@@ -298,9 +297,10 @@ export class SessionHost implements TurnHost {
     return this.#reserve
   }
 
-  #stopFor(error: unknown): void {
-    if (LonghaulError.is(error) && error.code === "budget_exceeded") this.#run.limit = error
-    else this.#run.controls.lose(error)
+  #stopFor(error: unknown): Stop {
+    if (LonghaulError.is(error) && error.code === "budget_exceeded") return limitStop(error)
+    this.#run.controls.lose(error)
+    return { reason: "interrupted" }
   }
 
   /** Gives back a turn that was never answered, and its reserve. */
@@ -332,9 +332,7 @@ export class SessionHost implements TurnHost {
   }
 
   #stopAt(exceeded: LonghaulError | undefined): void {
-    if (exceeded === undefined) return
-    this.#run.limit ??= exceeded
-    this.#watch.stop("limit")
+    if (exceeded) this.#watch.stop(limitStop(exceeded))
   }
 
   /** A request whose answer failed is settled like an answer: the next attempt reserves again. */
@@ -369,3 +367,8 @@ function isSameCall(one: ToolCall, other: ToolCall): boolean {
 }
 
 const ID_USED = "another call has its id"
+
+/** The run has reached a limit of its own. */
+export function limitStop(limit: LonghaulError): Stop {
+  return { reason: "limit", failure: limit.toJSON() }
+}

@@ -1,20 +1,21 @@
-/** Why the runtime itself stops a session. */
-export type SessionStop = "stalled" | "limit" | "ungated"
+import type { Stop } from "../../contract/backend.ts"
 
 /** Stops a session that gives no sign of life for too long, or must not go on. */
 export class Watch {
-  /** Why the session was stopped, if it was. */
-  cause: SessionStop | undefined
+  /** Why the runtime stopped the session, if it did. */
+  cause: Stop | undefined
   readonly #idleMs: number | undefined
+  readonly #stalled: () => Stop
   readonly #interrupt: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
   #lastSign = 0
   /** Calls that the session waits for: it owes no sign of life meanwhile. */
   #waiting = 0
 
-  /** `idleMs` undefined: any silence is accepted. */
-  constructor(idleMs: number | undefined, interrupt: () => void) {
+  /** `idleMs` undefined: any silence is accepted. `stalled`: why a session without a sign of life stops. */
+  constructor(idleMs: number | undefined, stalled: () => Stop, interrupt: () => void) {
     this.#idleMs = idleMs
+    this.#stalled = stalled
     this.#interrupt = interrupt
     this.alive()
   }
@@ -43,11 +44,11 @@ export class Watch {
       this.#timer = undefined
       const leftMs = (this.#idleMs ?? 0) - (performance.now() - this.#lastSign)
       if (leftMs > 0) this.#start(leftMs)
-      else if (this.#waiting === 0) this.stop("stalled")
+      else if (this.#waiting === 0) this.stop(this.#stalled())
     }, afterMs)
   }
 
-  stop(cause: SessionStop): void {
+  stop(cause: Stop): void {
     if (this.cause !== undefined) return
     this.cause = cause
     this.close()

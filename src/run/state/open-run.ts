@@ -1,5 +1,4 @@
-import type { LonghaulError } from "../../contract/error.ts"
-import type { Ephemeral, RecordBody, RunRecord } from "../../contract/event.ts"
+import type { Ephemeral, RunRecord } from "../../contract/event.ts"
 import type { SessionRef } from "../../contract/session.ts"
 import type { Folder, RunKey } from "../../contract/store.ts"
 import type { Journal } from "../../journal/journal.ts"
@@ -47,20 +46,10 @@ export interface OpenRun {
   left: SessionRef | undefined
   /** The calls that were open when the run was resumed. */
   openBefore: readonly string[]
-  /** The error of the limit that the run has reached. */
-  limit?: LonghaulError
-  /** Set once a turn was not started because the run is being released. */
-  released?: true
   /** Every durable record, if the run will be released. */
   readonly history?: readonly RunRecord[]
-  /** The question for which the run has to pause. */
-  asked?: RecordBody & { readonly type: "approval-request" }
-  /** Why the run pauses instead of moving to another backend. */
-  handover?: string
   /** Messages from the inbox and answers of agents that the model has not received yet. */
   readonly pendingSteers: PendingSteer[]
-  /** Set once a hook wanted no further turn. */
-  isEndedByHook?: true
   /** Publishes an ephemeral event once every earlier record is durable. */
   show(event: Ephemeral): void
 }

@@ -1,7 +1,7 @@
-import type { Stop, ToolCall } from "../../contract/backend.ts"
-import type { RecordBody } from "../../contract/event.ts"
+import type { ToolCall } from "../../contract/backend.ts"
 import type { AgentRequest, ToolOutcome } from "../../contract/tool.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
+import type { RunStop, Suspension } from "./stops.ts"
 
 /** Where an agent is in the tree below its run. */
 export interface Place {
@@ -30,9 +30,9 @@ export interface BackgroundPowers {
   /** Resolves when the model has something to read, when none works any more, or when the run is being stopped. */
   wait(): Promise<void>
   /** Waits after the model's last answer, and records what it has to read next. Returns a stop if there is nothing. */
-  waitWithoutSession(): Promise<Stop | undefined>
+  waitWithoutSession(): Promise<RunStop | undefined>
   /** Stops those that still work, and waits for them. Returns how the run stops with those that have not ended. */
-  finish(stop: Stop): Promise<Stop>
+  finish(stop: RunStop): Promise<RunStop>
 }
 
 export interface SpawnOptions {
@@ -45,13 +45,6 @@ export interface SpawnOptions {
 /** How the work of an agent ended here. Only after `ended` the call that started it has a result. */
 export type SpawnEnd =
   | { readonly kind: "ended"; readonly outcome: ToolOutcome }
-  /** It waits for a person's decision. */
-  | { readonly kind: "asked"; readonly request: ApprovalRequest }
-  /** Another process continues it. */
-  | { readonly kind: "released" }
-  | { readonly kind: "handover"; readonly text: string }
+  | Suspension
   /** Nothing more can be recorded. */
   | { readonly kind: "lost" }
-
-/** The question of an agent, as the run that started it records it. */
-export type ApprovalRequest = RecordBody & { readonly type: "approval-request" }

@@ -120,7 +120,7 @@ export class Compactor {
       const { at, ...place } = cut
       const started = performance.now()
       const summary = await summarise(this.#setup, turn, said.slice(0, at))
-      if (summary === "limit" || summary === "interrupted") return { reason: summary }
+      if ("reason" in summary) return summary
       const { answer, text, facts } = summary
       const headOf = (given: string) => {
         const head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(given, facts)] }

@@ -1,4 +1,4 @@
-import type { TurnHost } from "../../../contract/backend.ts"
+import type { Stop, TurnHost } from "../../../contract/backend.ts"
 import type { Said } from "../../../contract/compaction.ts"
 import type { Message } from "../../../contract/message.ts"
 import type { Answer, Model, Transport } from "../../../contract/provider.ts"
@@ -36,11 +36,7 @@ export interface Summary {
  * A summary of the messages by a model: in a conversation of its own, as plain text, so that it cannot overflow, needs no
  * pairing and works with every provider. If it fails, a mechanical extract.
  */
-export async function summarise(
-  setup: Summarising,
-  turn: number,
-  said: readonly Said[],
-): Promise<Summary | "limit" | "interrupted"> {
+export async function summarise(setup: Summarising, turn: number, said: readonly Said[]): Promise<Summary | Stop> {
   const { model, host, meter, controls, instructions, transport } = setup
   const system = instructions === undefined ? INSTRUCTIONS : `${INSTRUCTIONS}\n\n${instructions}`
   const covered = summarised(said)
@@ -53,8 +49,8 @@ export async function summarise(
   const request: readonly Message[] = [{ role: "user", content: [{ type: "text", text: `${prompt}\n\n${REQUEST}` }] }]
   const retry = createRetry(setup.retry)
   for (;;) {
-    if (controls.stopping) return "interrupted"
-    if (begun === undefined) return "limit"
+    if (controls.stopping) return { reason: "interrupted" }
+    if ("reason" in begun) return begun
     const cost = new AttemptCost()
     try {
       const answer = await conversation.call(request, cost, controls.signal)
@@ -65,7 +61,7 @@ export async function summarise(
       const failure = asFailure(error)
       const metering = cost.metering(failure)
       if (metering) host.emit(metering)
-      if (controls.signal.aborted) return "interrupted"
+      if (controls.signal.aborted) return { reason: "interrupted" }
       const delayMs = retry.delayAfter(failure)
       if (delayMs === null) return { text: extract(setup, covered, failure.message), facts: begun.text }
       host.emit({ type: "retry", turn, attempt: retry.attempt, delayMs, failure })
