@@ -54,7 +54,7 @@ export const mutations = [
     [
       [
         calls,
-        "const args = maskedArgs(config, run, call, changed)\n",
+        "const args = maskedArgs(run, call, changed)\n",
         'const args = changed\n  if (args !== null) return { kind: "allow", args }\n',
       ],
     ],

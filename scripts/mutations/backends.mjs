@@ -15,7 +15,7 @@ const failover = (name) => ["test/failover.test.ts", name]
 export const mutations = [
   mutation(
     "backends: a vendor's tool runs without its intent on record",
-    [[own, "        journal.append(intentOf(this.#config, this.#run, call, effect))\n", ""]],
+    [[own, "        journal.append(intentOf(this.#run, call, effect))\n", ""]],
     conformance("a tool of the backend runs after its intent was recorded"),
   ),
   mutation(

@@ -509,13 +509,13 @@ export const mutations = [
     [
       [
         `${calls}/check-output.ts`,
-        'import type { ResolvedConfig } from "../../settings/config/config.ts"',
-        'import type { ResolvedConfig } from "../../settings/config/config.ts"\nimport { realArgs } from "../state/redact-events.ts"',
+        'import type { OpenRun } from "../state/open-run.ts"',
+        'import type { OpenRun } from "../state/open-run.ts"\nimport { realArgs } from "../state/redact-events.ts"',
       ],
       [
         `${calls}/check-output.ts`,
         "    const digest = (value: Json)",
-        "    if (realArgs(this.#config, this.#run, this.#call) === undefined) return undefined\n    const digest = (value: Json)",
+        "    if (realArgs(this.#run, this.#call) === undefined) return undefined\n    const digest = (value: Json)",
       ],
     ],
     runtime("an output is checked although the process has dropped the secrets of its call meanwhile"),

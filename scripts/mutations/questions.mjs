@@ -57,7 +57,7 @@ export const mutations = [
     [
       [
         calls,
-        "const verdict = await decide(config, run, asked, { isApproved: true })",
+        "const verdict = await decide(run, asked, { isApproved: true })",
         'const verdict = { kind: "allow", args: asked.args }',
       ],
     ],

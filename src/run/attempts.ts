@@ -4,7 +4,6 @@ import { delay } from "../lib/abort.ts"
 import { createRetry, type RetryPolicy } from "../lib/retry.ts"
 import { featuresIn } from "../settings/backends/select.ts"
 import { type RunTarget, recordedTarget } from "../settings/backends/targets.ts"
-import type { ResolvedConfig } from "../settings/config/config.ts"
 import { settleOpenCalls } from "./calls/settle-open-calls.ts"
 import { sessionLeft } from "./open/open-run.ts"
 import { drive } from "./session/drive.ts"
@@ -15,7 +14,7 @@ import type { RunStop } from "./state/stops.ts"
  * Runs the entries of the chain in order, until one finishes the work: a failure that may not repeat elsewhere continues the
  * run on the next one, with everything that is in the journal.
  */
-export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<RunStop> {
+export async function attempt(run: OpenRun): Promise<RunStop> {
   const { chain, entry } = run.input
   for (let index = entry; ; index++) {
     const target = chain[index] ?? chain[0]
@@ -23,7 +22,7 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Run
     const missing = missingIn(run, target)
     const isLast = chain[index + 1] === undefined
     const { turns } = run.projection
-    const stop = missing.length > 0 ? skipped(target, missing) : await driveAgain(config, run, index, isLast)
+    const stop = missing.length > 0 ? skipped(target, missing) : await driveAgain(run, index, isLast)
     if (stop.reason !== "failed" || chain.length === 1) return stop
     const { failure } = stop
     try {
@@ -44,12 +43,12 @@ export async function attempt(config: ResolvedConfig, run: OpenRun): Promise<Run
  * Drives the backend again after a failure that may pass, by the vendor's session where no step is open, else from the journal. Not if
  * another entry of the chain can continue at once.
  */
-async function driveAgain(config: ResolvedConfig, run: OpenRun, entry: number, isLast: boolean): Promise<RunStop> {
+async function driveAgain(run: OpenRun, entry: number, isLast: boolean): Promise<RunStop> {
   const { journal, projection, controls, target, input } = run
   let retry = createRetry(sessionRetry)
   for (;;) {
     const { turns } = projection
-    const stop = await drive(config, run, entry)
+    const stop = await drive(run, entry)
     if (stop.reason !== "failed" || !isLast || target.backend.capabilities.retries) return stop
     const { failure } = stop
     if (!passing.includes(failure.code) || controls.stopping) return stop

@@ -2,7 +2,6 @@ import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { RecordBody } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
 import { capabilitiesUsed, resultOf, stoppedResult } from "../journal/result.ts"
-import type { ResolvedConfig } from "../settings/config/config.ts"
 import { redactFailure } from "../settings/config/secrets.ts"
 import { digestFiles } from "./session/handover.ts"
 import type { StopCause } from "./state/controls.ts"
@@ -10,14 +9,14 @@ import type { OpenRun } from "./state/open-run.ts"
 import type { RunStop } from "./state/stops.ts"
 
 /** Records the end of the run, releases it, and returns its result. */
-export async function closeRun(config: ResolvedConfig, run: OpenRun, stop: RunStop): Promise<RunResult> {
+export async function closeRun(run: OpenRun, stop: RunStop): Promise<RunResult> {
   const { journal, controls, projection, folder } = run
   controls.end()
   let lost = lossOf(run)
   if (lost === undefined) {
     try {
       const end = await endOf(run, stop)
-      const files = end.type === "run-end" && end.status === "done" ? {} : await digestFiles(config, run)
+      const files = end.type === "run-end" && end.status === "done" ? {} : await digestFiles(run)
       if (Object.keys(files).length > 0) journal.append({ type: "checkpoint", files })
       if (run.publisher.hasDeltas) {
         // The fold has durable records only.

@@ -124,20 +124,20 @@ async function openAndDrive(
     if (!LonghaulError.is(error)) throw error
     return failedToBegin(key, config.store.location, redacted(config, key, error))
   }
-  const extensions = new OpenExtensions(config, run)
+  const extensions = new OpenExtensions(run)
   const { agents } = run.input
   const ownFamily = family ?? (agents && agentHost && rootFamily(agents, agentHost, run.agentsBelow))
-  if (agents && ownFamily) run.agents = agentPowers(config, run, agents, ownFamily, executeRun)
+  if (agents && ownFamily) run.agents = agentPowers(run, agents, ownFamily, executeRun)
   const ended = opened(run)
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
   let known: RunResult | undefined
   try {
-    const stop = (await extensions.open(opening.isNew)) ?? (await work(config, run, opening))
-    const result = await closeRun(config, run, (await run.agents?.background.finish(stop)) ?? stop)
+    const stop = (await extensions.open(opening.isNew)) ?? (await work(run, opening))
+    const result = await closeRun(run, (await run.agents?.background.finish(stop)) ?? stop)
     if (controls.cause?.kind !== "lost") {
       known = result
-      await enterEnded(config, run, opening)
+      await enterEnded(run, opening)
     }
     return result
   } finally {
@@ -146,21 +146,21 @@ async function openAndDrive(
   }
 }
 
-async function work(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<RunStop> {
-  return (opening.isNew ? undefined : await takeUp(config, run, opening)) ?? (await attempt(config, run))
+async function work(run: OpenRun, opening: Opening): Promise<RunStop> {
+  return (opening.isNew ? undefined : await takeUp(run, opening)) ?? (await attempt(run))
 }
 
 /** Takes up a resumed run where it stopped. Returns a stop if the run needs no further model call. */
-async function takeUp(config: ResolvedConfig, run: OpenRun, opening: Opening): Promise<RunStop | undefined> {
-  const problem = await handoverProblem(config, run)
+async function takeUp(run: OpenRun, opening: Opening): Promise<RunStop | undefined> {
+  const problem = await handoverProblem(run)
   if (problem !== undefined) {
     return { reason: "suspended", pause: { kind: "handover", text: problem } }
   }
   await run.agents?.background.takeUp()
-  return finishOpenCalls(config, run, opening)
+  return finishOpenCalls(run, opening)
 }
 
-function enterEnded(config: ResolvedConfig, { key, projection, journal }: OpenRun, { found }: Opening): Promise<void> {
+function enterEnded({ config, key, projection, journal }: OpenRun, { found }: Opening): Promise<void> {
   const { shard, head } = journal
   const owes = projection.hasWebhooks
   return enterReleased(config, key, {

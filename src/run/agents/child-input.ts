@@ -36,16 +36,16 @@ type Inherited = "policies" | "mcpServers" | "extensions" | "slice" | "agents" |
 
 /** The input of a new agent: its own system and the prompt, no messages of the one that starts it. */
 export async function childInput(
-  config: ResolvedConfig,
   run: OpenRun,
   type: NamedType,
   tools: readonly Tool[],
   { prompt, schema }: AgentRequest,
 ): Promise<CheckedInput> {
+  const { config } = run
   const { settings, compaction, ownCompaction, unknownOutcome, cwd, recordedCwd } = run.input
   const messages: readonly Message[] = [{ role: "user", content: [{ type: "text", text: prompt }] }]
   const form = schema && outputForm({ outputSchema: await modelsSchema(schema) }, config.schemas)
-  const target = await targetOf(config, run, type)
+  const target = await targetOf(run, type)
   const { instructions } = run.input
   const redactor = config.redactorOf(target.chain, run.input, run.key)
   return {
@@ -83,8 +83,7 @@ async function modelsSchema(schema: JsonSchema): Promise<JsonSchema> {
 
 /** The tools of an agent: those of its type, else those of the agent that starts it; never those that the run disables. */
 export function childTools(
-  config: ResolvedConfig,
-  { input }: OpenRun,
+  { config, input }: OpenRun,
   { tools }: NamedType,
   agents: CheckedAgents,
   level: number,
@@ -113,8 +112,7 @@ export function definitionDigest(
 
 /** Its own model, or the backend and the model that the agent which starts it uses now, with what is left of its chain. */
 export async function targetOf(
-  { targets }: ResolvedConfig,
-  { input, target }: OpenRun,
+  { config: { targets }, input, target }: OpenRun,
   { model }: NamedType,
 ): Promise<Pick<CheckedInput, "chain" | "entry">> {
   if (model !== undefined) return { chain: await chainOf(targets, { backend: target.backend, model }), entry: 0 }

@@ -3,7 +3,6 @@ import { postMessage } from "../../journal/inbox.ts"
 import { agentKey, runPath } from "../../journal/paths.ts"
 import { AGENT_MESSAGE } from "../../lib/compaction/agent-messages.ts"
 import { inspectRun } from "../../runs/read-runs.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { isOver } from "../open/agents-below.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { withoutFences } from "./answer.ts"
@@ -11,12 +10,12 @@ import type { Family } from "./family.ts"
 
 /** A message for an agent goes through its inbox: it is delivered once, also if the agent is taken up by another process. */
 export async function sendMessage(
-  config: ResolvedConfig,
   run: OpenRun,
   { parent, place, tree }: Family,
   to: string,
   text: string,
 ): Promise<void> {
+  const { config } = run
   const clean = withoutFences(run.redactor.text(text))
   if (to === "parent") {
     if (!parent) throw new ToolError("not_found", "No agent started this one.")

@@ -34,19 +34,13 @@ import { sendMessage } from "./send-message.ts"
 type Execute = (config: ResolvedConfig, key: RunKey, open: () => Promise<Opening>, seat: Seat) => Promise<RunResult>
 
 /** What a run with these settings can do with agents. */
-export function agentPowers(
-  config: ResolvedConfig,
-  run: OpenRun,
-  agents: CheckedAgents,
-  family: Family,
-  execute: Execute,
-): AgentPowers {
+export function agentPowers(run: OpenRun, agents: CheckedAgents, family: Family, execute: Execute): AgentPowers {
   const background = new BackgroundAgents(run, family.slot)
-  const spawner = new Spawner(config, run, agents, family, execute, background)
+  const spawner = new Spawner(run, agents, family, execute, background)
   return {
     spawn: (call, request, options) =>
       request.background ? spawner.begin(call, request, options) : spawner.spawn(call, request, options),
-    send: (to, text) => sendMessage(config, run, family, to, text),
+    send: (to, text) => sendMessage(run, family, to, text),
     background: {
       get isPending() {
         return background.isPending
@@ -78,22 +72,13 @@ interface Job {
 }
 
 class Spawner {
-  readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #agents: CheckedAgents
   readonly #family: Family
   readonly #execute: Execute
   readonly #background: BackgroundAgents
 
-  constructor(
-    config: ResolvedConfig,
-    run: OpenRun,
-    agents: CheckedAgents,
-    family: Family,
-    execute: Execute,
-    background: BackgroundAgents,
-  ) {
-    this.#config = config
+  constructor(run: OpenRun, agents: CheckedAgents, family: Family, execute: Execute, background: BackgroundAgents) {
     this.#run = run
     this.#agents = agents
     this.#family = family
@@ -115,7 +100,7 @@ class Spawner {
   /** Starts the agent of a call and does not wait for it. */
   async begin(call: ToolCall, request: AgentRequest, { resumed }: SpawnOptions): Promise<SpawnEnd> {
     const { callId } = call
-    const agentId = agentIdOf(this.#config, callId)
+    const agentId = agentIdOf(this.#run.config, callId)
     return this.#orRefused(resumed, async () => {
       // An earlier process may have recorded its start and not the result of the call: it was taken up with the run.
       if (!this.#background.has(agentId)) {
@@ -149,7 +134,7 @@ class Spawner {
   }
 
   async #inBackground(callId: string, request: AgentRequest, resumed: boolean, count: () => void): Promise<void> {
-    const keep = new Overflow(this.#config, this.#run.key, this.#run.redactor).keeperOf(
+    const keep = new Overflow(this.#run.config, this.#run.key, this.#run.redactor).keeperOf(
       { callId, name: AGENT, args: null },
       false,
     )
@@ -204,10 +189,10 @@ class Spawner {
     const type = this.#agents.types.get(request.agent ?? GENERAL)
     if (!type) throw undefinedType(request.agent)
     if (place.level >= this.#agents.depth) throw new ToolError("denied", "Agents cannot be nested any deeper here.")
-    const agentId = agentIdOf(this.#config, callId)
+    const agentId = agentIdOf(this.#run.config, callId)
     const key = agentKey(this.#run.key, agentId)
-    const tools = childTools(this.#config, this.#run, type, this.#agents, place.level + 1)
-    const row = resumed ? await readRunRow(this.#config, key) : nothing
+    const tools = childTools(this.#run, type, this.#agents, place.level + 1)
+    const row = resumed ? await readRunRow(this.#run.config, key) : nothing
     if (row.isRemoved) throw new ToolError("not_found", "The agent was removed.")
     return { callId, agentId, key, type, request, tools, row, above, keep, isRecorded: false }
   }
@@ -242,7 +227,7 @@ class Spawner {
     let agent: OpenRun | undefined
     const name = `${place.name}/${job.type.name}`
     const deniesQuestions = this.#agents.gates === "deny"
-    const result = await this.#execute(this.#config, job.key, () => this.#opening(job), {
+    const result = await this.#execute(this.#run.config, job.key, () => this.#opening(job), {
       publisher: publisher.forAgent(job.key.agent ?? ""),
       controls,
       ledger,
@@ -273,14 +258,14 @@ class Spawner {
     const { watch } = this.#family.tree
     const abandoned = (shard: number) => watch.abandon(key, shard)
     if (row.found === null) {
-      const input = await childInput(this.#config, this.#run, type, tools, request)
-      return { ...(await newRun(this.#config, key, input, row.top === -1 ? undefined : row.top)), abandoned }
+      const input = await childInput(this.#run, type, tools, request)
+      return { ...(await newRun(this.#run.config, key, input, row.top === -1 ? undefined : row.top)), abandoned }
     }
     const { found } = row
     const { runId, nodeId } = key
-    const { chain: targets } = await targetOf(this.#config, this.#run, type)
+    const { chain: targets } = await targetOf(this.#run, type)
     const resume = (given: Partial<ResumeInput>) =>
-      resumption(this.#config, key, { runId, nodeId, takeover: true, ...given }, () => watch.look(key, found), {
+      resumption(this.#run.config, key, { runId, nodeId, takeover: true, ...given }, () => watch.look(key, found), {
         found,
         targets,
         tools,
@@ -305,7 +290,7 @@ class Spawner {
     const { callId, agentId, type, request, tools } = job
     const { journal, projection, redactor } = this.#run
     job.isRecorded = true
-    const digest = definitionDigest(this.#config, type, tools)
+    const digest = definitionDigest(this.#run.config, type, tools)
     const known = projection.agents.byId.get(agentId)
     if (known && known.digest !== digest) {
       const message = `The definition of the agent ${type.name} has changed since ${agentId} started.`

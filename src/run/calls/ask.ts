@@ -3,7 +3,6 @@ import type { ApprovalDecision } from "../../contract/policy.ts"
 import { orAborted } from "../../lib/abort.ts"
 import { newNonce } from "../../lib/id.ts"
 import { askPerson } from "../../policy/ask-person.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { maskedArgs } from "../state/redact-events.ts"
 import { callDigest, type DecideOptions, type Question, seenCall, type Verdict } from "./decide.ts"
@@ -19,21 +18,20 @@ export type Waited = Verdict | { readonly kind: "answer"; readonly text: string 
  * No decision in time, an exception and an unknown decision deny the call. A question: the callback left it to a pause.
  */
 export async function waitForApproval(
-  config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   question: Question,
   decideAgain: DecideAgain,
 ): Promise<Waited> {
   const { journal, input } = run
-  const { asked, given } = await askLive(config, run, call, question)
-  if (given.decision === "answer") return recordAnswer(config, run, call, asked.digest, given.text)
+  const { asked, given } = await askLive(run, call, question)
+  if (given.decision === "answer") return recordAnswer(run, call, asked.digest, given.text)
   const isRefused = given.decision === "deny"
   if (given.decision === "pause" || (question.reason === "input" && !isRefused)) return { ...question, via: "pause" }
-  const verdict = await verdictOf(config, run, call, question, given, decideAgain)
+  const verdict = await verdictOf(run, call, question, given, decideAgain)
   const { callId } = call
   const args = verdict.kind === "allow" ? verdict.args : question.args
-  const digest = callDigest(config, { ...call, args }, input.recordedCwd)
+  const digest = callDigest(run.config, { ...call, args }, input.recordedCwd)
   const isChanged = digest !== asked.digest
   journal.append({
     type: "approval-result",
@@ -49,23 +47,18 @@ export async function waitForApproval(
 }
 
 /** Asks `onAsk` the question of a running call. True: the answer is durable. False: the callback left it to a pause. */
-export async function waitForAnswer(
-  config: ResolvedConfig,
-  run: OpenRun,
-  call: ToolCall,
-  question: LiveQuestion,
-): Promise<boolean> {
+export async function waitForAnswer(run: OpenRun, call: ToolCall, question: LiveQuestion): Promise<boolean> {
   const { journal } = run
-  const { asked, given } = await askLive(config, run, call, question)
+  const { asked, given } = await askLive(run, call, question)
   const { callId } = call
   switch (given.decision) {
     case "answer":
-      await recordAnswer(config, run, call, asked.digest, given.text)
+      await recordAnswer(run, call, asked.digest, given.text)
       return true
     case "pause":
       return false
     case "deny": {
-      const text = given.reason === undefined ? {} : { text: maskedText(config, run, call, given.reason) }
+      const text = given.reason === undefined ? {} : { text: maskedText(run, call, given.reason) }
       journal.append({ type: "approval-result", callId, digest: asked.digest, decision: "deny", ...text })
       break
     }
@@ -79,29 +72,28 @@ export async function waitForAnswer(
 
 type LiveQuestion = Omit<Question, "kind" | "via">
 
-async function askLive(config: ResolvedConfig, run: OpenRun, call: ToolCall, question: LiveQuestion) {
-  const asked = approvalRequest(config, run, call, question)
+async function askLive(run: OpenRun, call: ToolCall, question: LiveQuestion) {
+  const asked = approvalRequest(run, call, question)
   run.journal.append({ ...asked, via: "wait" })
   await run.journal.flush()
   return { asked, given: await answerOf(run, { ...call, args: question.args }, question, asked.ticket) }
 }
 
-async function recordAnswer(config: ResolvedConfig, run: OpenRun, call: ToolCall, digest: string, given: string) {
-  const text = maskedText(config, run, call, given)
+async function recordAnswer(run: OpenRun, call: ToolCall, digest: string, given: string) {
+  const text = maskedText(run, call, given)
   run.journal.append({ type: "approval-result", callId: call.callId, digest, decision: "answer", text })
   await run.journal.flush()
   return { kind: "answer", text } as const
 }
 
 /** The words of a person enter here: they are recorded with references instead of secrets. */
-function maskedText(config: ResolvedConfig, run: OpenRun, call: ToolCall, text: string): string {
-  return String(maskedArgs(config, run, call, text))
+function maskedText(run: OpenRun, call: ToolCall, text: string): string {
+  return String(maskedArgs(run, call, text))
 }
 
 /** The record of a question about a call. `args` are recorded if they are not the model's. */
 export function approvalRequest(
-  config: ResolvedConfig,
-  { input, redactor }: OpenRun,
+  { config, input, redactor }: OpenRun,
   call: ToolCall,
   { args, reason, question, ruled, always, by }: Omit<Question, "kind" | "via">,
 ) {
@@ -123,7 +115,6 @@ export function approvalRequest(
 
 /** Changed arguments are decided again: they can be denied, and a rule must not change what the person approved. */
 async function verdictOf(
-  config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   { args: asked, ruled }: Question,
@@ -134,14 +125,14 @@ async function verdictOf(
   if (given.decision === "always" || given.args === undefined) return { kind: "allow", args: asked, ruled }
   // The person saw the inner call.
   const changed = seenCall(run, { ...call, args: asked }).outer(given.args)
-  const args = maskedArgs(config, run, call, changed)
+  const args = maskedArgs(run, call, changed)
   const { dispatcher } = run.input
   const checked = dispatcher.tool(call.name) ? orAborted(dispatcher.check(call.name, changed), run.controls.signal) : []
   const issues = (await checked) ?? ["the run was stopped before they were checked"]
   if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
   const verdict = await decideAgain({ ...call, args }, { isApproved: true, edited: true })
   if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }
-  const digest = (value: typeof args) => callDigest(config, { ...call, args: value }, run.input.recordedCwd)
+  const digest = (value: typeof args) => callDigest(run.config, { ...call, args: value }, run.input.recordedCwd)
   if (digest(verdict.args) === digest(args)) return verdict
   return { kind: "deny", reason: "a rule changes the arguments that were approved" }
 }

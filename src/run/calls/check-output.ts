@@ -4,7 +4,6 @@ import type { DecisionReason, PolicyCall, ServiceOutput } from "../../contract/p
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import * as pipeline from "../../policy/pipeline.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { callDigest, realCall, seenCall } from "./decide.ts"
@@ -17,7 +16,6 @@ export function scansOutput(run: OpenRun, call: ToolCall): boolean {
 
 /** Applies the policy to the output of one call. */
 export class OutputCheck {
-  readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #call: ToolCall
   readonly #seen: PolicyCall
@@ -30,11 +28,10 @@ export class OutputCheck {
    * `real`: the arguments with the values of their secrets, which this process may have dropped when the call ends. `keep` saves an
    * output that is too long.
    */
-  constructor(config: ResolvedConfig, run: OpenRun, call: ToolCall, real: Json, keep: KeepWhole | undefined) {
-    this.#config = config
+  constructor(run: OpenRun, call: ToolCall, real: Json, keep: KeepWhole | undefined) {
     this.#run = run
     this.#call = call
-    this.#seen = { ...realCall(config, run, { ...call, args: real }), args: seenCall(run, call).args }
+    this.#seen = { ...realCall(run, { ...call, args: real }), args: seenCall(run, call).args }
     this.#keep = keep
   }
 
@@ -67,7 +64,7 @@ export class OutputCheck {
   /** The reason to withhold an output. */
   async #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
     const { name } = this.#call
-    const digest = (value: Json) => callDigest(this.#config, { name, args: value }, this.#run.input.recordedCwd)
+    const digest = (value: Json) => callDigest(this.#run.config, { name, args: value }, this.#run.input.recordedCwd)
     const facts = { digest, signal: this.#run.controls.signal }
     const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, this.#seen, output, facts)
     if (opened.length > 0) this.#record("allow", opened)

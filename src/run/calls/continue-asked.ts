@@ -4,7 +4,6 @@ import type { Answered, ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall, ProjectedQuestion } from "../../journal/projected-call.ts"
 import { callKey } from "../../lib/tenant/run-keys.ts"
 import { asksLive } from "../../policy/pipeline.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { waitForAnswer } from "./ask.ts"
 import { decide, type Question } from "./decide.ts"
@@ -30,7 +29,6 @@ export interface AskedCallRunner {
  * `args`: those that the call runs with. `ruled`: what the rules said when it began, if this process began it.
  */
 export async function askForCall(
-  config: ResolvedConfig,
   run: OpenRun,
   runner: AskedCallRunner,
   call: ToolCall,
@@ -40,7 +38,7 @@ export async function askForCall(
   if (!asksLive(run.policy)) return runner.suspend(call, question)
   const open = async () => {
     const mayAsk = !runner.isAsked && !run.controls.stopping && !run.controls.releasing
-    if (mayAsk && (await waitForAnswer(config, run, call, question))) return "answered"
+    if (mayAsk && (await waitForAnswer(run, call, question))) return "answered"
     if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
     return runner.record(call, denied(call, `an agent cannot ask a person: ${asked.question}`))
   }
@@ -48,7 +46,7 @@ export async function askForCall(
   if (end !== "answered") return end ?? notStarted(call)
   const projected = run.projection.calls.get(call.callId)
   if (projected?.question === undefined) return notStarted(call)
-  return continueAsked(config, run, runner, projected, projected.question, asked.ruled)
+  return continueAsked(run, runner, projected, projected.question, asked.ruled)
 }
 
 /**
@@ -56,7 +54,6 @@ export async function askForCall(
  * if it cannot continue, its outcome is known.
  */
 export async function continueAsked(
-  config: ResolvedConfig,
   run: OpenRun,
   runner: AskedCallRunner,
   { callId, name, args, finalArgs = args, intentDigest }: ProjectedCall,
@@ -65,20 +62,20 @@ export async function continueAsked(
 ): Promise<ToolOutcome | Suspended> {
   const call: ToolCall = { callId, name, args }
   const { question: text } = question.record
-  const ask = (shown: string) => askForCall(config, run, runner, call, { args: finalArgs, question: shown, ruled })
+  const ask = (shown: string) => askForCall(run, runner, call, { args: finalArgs, question: shown, ruled })
   if (question.answer === undefined) return ask(text)
   const isDeclined = question.answer.decision === "deny"
   // The answer is on record: the call continues with it when the run is resumed.
   if (run.controls.stopping) return { status: "suspended" }
   if (isDeclined && !run.input.dispatcher.tool(name)) return runner.record(call, denied(call, question.answer.text))
-  const answered = answeredOf(config, run, callId, question)
+  const answered = answeredOf(run, callId, question)
   if (answered === "answer-lost") return ask(`${ANSWER_LOST}\n${text}`)
   if (answered === "state-lost") return runner.record(call, denied(call, STATE_LOST))
   const same = (given: typeof args) => runner.digestOf({ name, args: given }) === intentDigest
   const begun = intentDigest === undefined ? finalArgs : [finalArgs, args].find(same)
   if (begun === undefined) return runner.record(call, denied(call, CHANGED))
   const asked = { ...call, args: begun }
-  const verdict = await decide(config, run, asked, { isApproved: true })
+  const verdict = await decide(run, asked, { isApproved: true })
   if (verdict.kind === "deny") return runner.record(call, denied(call, verdict.reason))
   const isSame = verdict.kind === "allow" && runner.digestOf({ ...call, args: verdict.args }) === runner.digestOf(asked)
   if (!isSame) return runner.record(call, denied(call, CHANGED))
@@ -87,8 +84,7 @@ export async function continueAsked(
 
 /** The answer with the values of its secrets, as far as this process has them. */
 function answeredOf(
-  { undeclared }: ResolvedConfig,
-  { redactor, key }: OpenRun,
+  { config: { undeclared }, redactor, key }: OpenRun,
   callId: string,
   { record, answer }: ProjectedQuestion,
 ): Answered | "answer-lost" | "state-lost" {

@@ -53,16 +53,11 @@ export function allowsAtOnce({ hooks, input, policy }: OpenRun, name: string): b
 }
 
 /** Decides whether a call may run: the policy first, then the tool's own question, then the gate. The strictest one decides. */
-export async function decide(
-  config: ResolvedConfig,
-  run: OpenRun,
-  call: ToolCall,
-  options: DecideOptions = {},
-): Promise<Verdict> {
+export async function decide(run: OpenRun, call: ToolCall, options: DecideOptions = {}): Promise<Verdict> {
   const tool = run.input.dispatcher.tool(call.name)
   // The dispatcher rejects such a call without running anything.
   if (tool === undefined || call.invalid !== undefined) return { kind: "allow", args: call.args }
-  const ruled = await decideByPolicy(config, run, call, tool, options)
+  const ruled = await decideByPolicy(run, call, tool, options)
   if (ruled.kind === "deny") return ruled
   const question = questionOf(tool, ruled.args)
   const via = pipeline.asksLive(run.policy) ? "wait" : "pause"
@@ -72,28 +67,27 @@ export async function decide(
 
 /** The same for a call that the backend runs itself. */
 export async function decideOwn(
-  config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   tool: OwnTool,
   options: DecideOptions = {},
 ): Promise<Verdict> {
-  const ruled = await decideByPolicy(config, run, call, tool, options)
+  const ruled = await decideByPolicy(run, call, tool, options)
   if (ruled.kind === "deny") return ruled
-  const refused = await refusedOwn(config, run, { ...call, args: ruled.args }, tool, ruled.ruled)
+  const refused = await refusedOwn(run, { ...call, args: ruled.args }, tool, ruled.ruled)
   if (refused !== undefined) return { kind: "deny", reason: refused }
   return (await askGate(run, call, ruled, options)) ?? ruled
 }
 
 /** Why a call that the backend runs itself must not begin: our tools check this where they open files. */
 async function refusedOwn(
-  config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   { uses }: OwnTool,
   ruled: Ruled = notRuled,
 ): Promise<string | undefined> {
-  const final = policyCall(config, run, call, uses)
+  const { config } = run
+  const final = policyCall(run, call, uses)
   if (final === undefined) return undefined
   const outside = await outsideWorkspace(final, config.resolvePath)
   return outside ?? showsHidden(final, run.policy.rules, ruled, config.env.files, config.resolvePath)
@@ -110,22 +104,20 @@ export function answeredRules({ projection }: OpenRun, ruled: Ruled | undefined,
  * Undefined: it may. `own`: the backend runs it.
  */
 export async function refusedNow(
-  config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   ruled: Ruled | undefined,
   own?: OwnTool,
 ): Promise<string | undefined> {
   if (ruled === undefined || run.policy.rules === noRules) return undefined
-  const asked = policyCall(config, run, call, own?.uses)
+  const asked = policyCall(run, call, own?.uses)
   const why = asked && (await refusedBy(run.policy.rules, asked, ruled))
-  const refused = why ?? (own && (await refusedOwn(config, run, call, own, ruled)))
+  const refused = why ?? (own && (await refusedOwn(run, call, own, ruled)))
   return refused === undefined ? undefined : run.redactor.again(refused)
 }
 
 /** The environment of a call, without the paths and the redirects that the policy refuses to it. `call`: with its real arguments. */
 export async function environmentFor(
-  config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   env: Environment,
@@ -133,7 +125,7 @@ export async function environmentFor(
 ): Promise<Environment> {
   const { rules } = run.policy
   if (rules === noRules) return env
-  return restrictEnvironment(env, rules, realCall(config, run, call), ruled, config.resolvePath)
+  return restrictEnvironment(env, rules, realCall(run, call), ruled, run.config.resolvePath)
 }
 
 /** Identifies exactly one call with its arguments: a decision is valid for nothing else. */
@@ -150,7 +142,6 @@ export function hookedCall(run: HookedRun, { callId, name, args }: ToolCall): Ho
 }
 
 async function decideByPolicy(
-  config: ResolvedConfig,
   run: OpenRun,
   call: ToolCall,
   { risk, uses }: Pick<Tool, "risk" | "uses">,
@@ -161,11 +152,11 @@ async function decideByPolicy(
   if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk, seen.uses)) {
     return { kind: "allow", args: call.args }
   }
-  const asked = policyCall(config, run, call, uses)
+  const asked = policyCall(run, call, uses)
   // A call whose secrets this process does not have is not run at all.
   if (asked === undefined) return { kind: "allow", args: call.args }
-  const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(config, run, call, seen.outer(value)))
-  const digest = (value: Json) => callDigest(config, { ...call, args: mask(value) }, input.recordedCwd)
+  const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(run, call, seen.outer(value)))
+  const digest = (value: Json) => callDigest(run.config, { ...call, args: mask(value) }, input.recordedCwd)
   const allowed = [...(input.before?.allowed ?? []), ...projection.allowed]
   const facts = { risk: seen.risk ?? risk, allowed, isApproved, digest, mask, signal: controls.signal }
   const decision = await pipeline.decideCall(policy, asked, facts)
@@ -217,14 +208,14 @@ async function askGate(
 }
 
 /** Rules see what would run. Undefined if this process does not have the secrets of the call. */
-function policyCall(config: ResolvedConfig, run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall | undefined {
-  const args = realArgs(config, run, call)
-  return args === undefined ? undefined : realCall(config, run, { ...call, args }, ownUses)
+function policyCall(run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall | undefined {
+  const args = realArgs(run, call)
+  return args === undefined ? undefined : realCall(run, { ...call, args }, ownUses)
 }
 
 /** The same for a call that has the values of its secrets. */
-export function realCall(config: ResolvedConfig, run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall {
-  const { key, input } = run
+export function realCall(run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall {
+  const { config, key, input } = run
   const { policyName, args, uses } = seenCall(run, call, ownUses)
   const isForeign = input.dispatcher.tool(call.name) === undefined
   return {

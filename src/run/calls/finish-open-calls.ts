@@ -4,7 +4,6 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { jsonCopy } from "../../lib/json.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import type { RunStop } from "../state/stops.ts"
@@ -18,13 +17,12 @@ import { CallRunner, changedBy } from "./run-call.ts"
  * run needs no further model call.
  */
 export async function finishOpenCalls(
-  config: ResolvedConfig,
   run: OpenRun,
   opening: { readonly ownerStopped?: boolean; readonly message?: string },
 ): Promise<RunStop | undefined> {
   const { projection, journal, controls } = run
   try {
-    const stop = await finishCalls(config, run, opening.ownerStopped === true)
+    const stop = await finishCalls(run, opening.ownerStopped === true)
     if (stop) return stop
     await journal.flush()
     // What the backend's own session presents again stays open until then.
@@ -51,16 +49,14 @@ function isOver({ lastStep, resumedFrom }: RunProjection): boolean {
   return lastStep?.stopReason === "end" && resumedFrom === "running"
 }
 
-async function finishCalls(config: ResolvedConfig, run: OpenRun, ownerStopped: boolean): Promise<RunStop | undefined> {
+async function finishCalls(run: OpenRun, ownerStopped: boolean): Promise<RunStop | undefined> {
   const { openCalls } = run.projection
   if (openCalls.length === 0) return undefined
-  const runner = new CallRunner(config, run)
+  const runner = new CallRunner(run)
   for (const { callId } of openCalls) runner.announce(callId)
   const outcomes = await Promise.all(
     openCalls.map((call): Promise<ToolOutcome | Suspended | Replayed> | ToolOutcome | Replayed =>
-      call.executor === "backend"
-        ? finishOwnCall(run, runner, call)
-        : finishCall(config, run, runner, call, ownerStopped),
+      call.executor === "backend" ? finishOwnCall(run, runner, call) : finishCall(run, runner, call, ownerStopped),
     ),
   )
   const isSuspended = outcomes.some(({ status }) => status === "suspended")
@@ -83,20 +79,19 @@ function finishOwnCall({ projection, left }: OpenRun, runner: CallRunner, call: 
 }
 
 async function finishCall(
-  config: ResolvedConfig,
   run: OpenRun,
   runner: CallRunner,
   projected: ProjectedCall,
   ownerStopped: boolean,
 ): Promise<ToolOutcome | Suspended> {
   const { callId, name, args, finalArgs = args, intent, intentDigest, question: own } = projected
-  if (own) return continueAsked(config, run, runner, projected, own)
+  if (own) return continueAsked(run, runner, projected, own)
   const call: ToolCall = { callId, name, args }
   const { ask } = run.projection
   const decision = ask?.request.callId === callId ? ask.decision : undefined
   if (decision?.decision === "deny") return runner.record(call, denied(call, decision.text))
   if (decision?.decision === "answer") return runner.record(call, answerOf(run, call, decision.text ?? ""))
-  if (decision) return executeApproved(config, run, runner, call, decision, intent !== undefined)
+  if (decision) return executeApproved(run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
   const tool = run.input.dispatcher.tool(name)
   const resumable = tool !== undefined && takeUpOf(tool, finalArgs) !== undefined
@@ -106,7 +101,7 @@ async function finishCall(
   const isOnceNow = intent === "repeatable" && runner.effectOf({ ...call, args: begun ?? finalArgs }) === "once"
   const mayRepeat = intent === "repeatable" && ownerStopped && !isOnceNow
   if ((resumable || mayRepeat) && begun !== undefined) {
-    const outcome = await repeatCall(config, run, runner, call, begun)
+    const outcome = await repeatCall(run, runner, call, begun)
     if (outcome) return outcome
   }
   const isTold = isOnceNow && (unknownOutcomeOf(tool, finalArgs) ?? run.input.unknownOutcome) !== "pause"
@@ -117,14 +112,13 @@ async function finishCall(
 
 /** Runs a started call once more. Undefined: the policy would run it with other arguments now. */
 async function repeatCall(
-  config: ResolvedConfig,
   run: OpenRun,
   runner: CallRunner,
   call: ToolCall,
   args: Json,
 ): Promise<ToolOutcome | Suspended | undefined> {
   const repeated = { ...call, args }
-  const verdict = await decide(config, run, repeated, { isApproved: true })
+  const verdict = await decide(run, repeated, { isApproved: true })
   if (verdict.kind === "deny") return runner.record(call, unknown(call))
   if (verdict.kind === "ask" || runner.digestOf({ ...call, args: verdict.args }) !== runner.digestOf(repeated)) {
     return undefined
@@ -138,7 +132,6 @@ async function repeatCall(
  * others, and the model is informed of the change.
  */
 async function executeApproved(
-  config: ResolvedConfig,
   run: OpenRun,
   runner: CallRunner,
   call: ToolCall,
@@ -148,7 +141,7 @@ async function executeApproved(
   const args = jsonCopy(changed ?? run.projection.ask?.request.args ?? call.args)
   const approved = { ...call, args }
   if (runner.digestOf(approved) !== digest) return runner.suspend(call, { args, reason: "approval", question: STALE })
-  const verdict = await decide(config, run, approved, { isApproved: true, edited: changed !== undefined })
+  const verdict = await decide(run, approved, { isApproved: true, edited: changed !== undefined })
   // A call that was started before may have had its effect, whatever the policy says now.
   if (verdict.kind === "deny") return runner.record(call, begun ? unknown(call) : denied(call, verdict.reason))
   if (verdict.kind === "ask") return runner.suspend(call, verdict)

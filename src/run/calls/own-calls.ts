@@ -6,7 +6,6 @@ import type { ProjectedCall } from "../../journal/projected-call.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { mayUseOwn } from "../../settings/options/extensions.ts"
 import { toParts } from "../../tools/kernel/content-parts.ts"
 import { cutParts, fits, type OutputLimits } from "../../tools/kernel/output.ts"
@@ -20,7 +19,6 @@ type ToolResult = RecordBody & { readonly type: "tool-result" }
 
 /** Calls that the backend runs itself: decides about them, and records that they begin and how they end, each once. */
 export class OwnCalls {
-  readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #runner: CallRunner
   /** Calls that this session began, refused or finished. */
@@ -28,8 +26,7 @@ export class OwnCalls {
   readonly #deciding = new Set<string>()
   readonly #hooked: Promise<unknown>[] = []
 
-  constructor(config: ResolvedConfig, run: OpenRun, runner: CallRunner) {
-    this.#config = config
+  constructor(run: OpenRun, runner: CallRunner) {
     this.#run = run
     this.#runner = runner
   }
@@ -53,7 +50,7 @@ export class OwnCalls {
     if (earlier) return earlier
     if (!mayUseOwn(this.#run.input.extensions.filter, tool)) return this.#deny(call, "the run may not use this tool")
     const decided = await this.#runner.decided(call, (each, options) =>
-      decideOwn(this.#config, this.#run, each, tool, { ...this.#approval(each), ...options }),
+      decideOwn(this.#run, each, tool, { ...this.#approval(each), ...options }),
     )
     if (decided?.kind === "suspended") return { kind: "suspend", reason: "A person has to decide first." }
     if (decided === undefined || this.#run.controls.stopping)
@@ -63,7 +60,7 @@ export class OwnCalls {
     const final = { ...call, args: decided.args }
     const { isApproved } = this.#approval(final)
     const ruled = isApproved ? answeredRules(this.#run, decided.ruled) : decided.ruled
-    const refused = await refusedNow(this.#config, this.#run, final, ruled, tool)
+    const refused = await refusedNow(this.#run, final, ruled, tool)
     return refused === undefined ? this.#begin(final, tool) : this.#deny(call, refused)
   }
 
@@ -101,7 +98,7 @@ export class OwnCalls {
   /** A person's approval of exactly this call: of the same call, or of the one that the model repeats. */
   #approval(call: ToolCall): { readonly isApproved?: boolean } {
     const { ask } = this.#run.projection
-    const digest = callDigest(this.#config, call, this.#run.input.recordedCwd)
+    const digest = callDigest(this.#run.config, call, this.#run.input.recordedCwd)
     return { isApproved: ask?.decision?.decision === "approve" && ask.decision.digest === digest }
   }
 
@@ -136,14 +133,14 @@ export class OwnCalls {
   /** Resolves once it is durable that the call begins. */
   async #begin(call: ToolCall, { effect }: OwnTool): Promise<Permit> {
     const { journal, hooks, controls } = this.#run
-    const args = realArgs(this.#config, this.#run, call)
+    const args = realArgs(this.#run, call)
     if (args === undefined) return this.#deny(call, "its arguments contain a secret that this process does not have")
     this.#see(call)
     try {
       const { isApproved } = this.#approval(call)
       // An approval is used up by its intent.
       if (effect !== "none" || isApproved) {
-        journal.append(intentOf(this.#config, this.#run, call, effect))
+        journal.append(intentOf(this.#run, call, effect))
         await journal.flush()
       }
       if (hooks.has("preToolCall")) {

@@ -8,7 +8,6 @@ import { orAborted } from "../../lib/abort.ts"
 import { plainText } from "../../lib/content.ts"
 import { jsonCopy } from "../../lib/json.ts"
 import { callKey, runScope } from "../../lib/tenant/run-keys.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
 import { effectOf, hasEffectPerCall } from "../../tools/kernel/effect-of.ts"
 import { actingTool } from "../../tools/kernel/inner-of.ts"
@@ -52,7 +51,6 @@ export interface ExecuteOptions {
 
 /** Runs the calls of one session: intent, effect, result, each recorded exactly once. */
 export class CallRunner implements AskedCallRunner {
-  readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #overflow: Overflow
   readonly #offload: Offload
@@ -68,10 +66,9 @@ export class CallRunner implements AskedCallRunner {
   /** Early calls whose result waits until their `tool-call` is recorded; `false`: it never will be. */
   #early: Map<string, (onRecord: boolean) => void> | undefined
 
-  constructor(config: ResolvedConfig, run: OpenRun) {
-    this.#config = config
+  constructor(run: OpenRun) {
     this.#run = run
-    this.#overflow = new Overflow(config, run.key, run.redactor)
+    this.#overflow = new Overflow(run.config, run.key, run.redactor)
     this.#offload = new Offload(run, this.#overflow.env)
   }
 
@@ -106,14 +103,14 @@ export class CallRunner implements AskedCallRunner {
 
   /** Identifies exactly what would run: an approval is bound to it. */
   digestOf(call: Pick<ToolCall, "name" | "args">): string {
-    return callDigest(this.#config, call, this.#run.input.recordedCwd)
+    return callDigest(this.#run.config, call, this.#run.input.recordedCwd)
   }
 
   /** The effect of a call with its real arguments; the strictest one of its tool if this process does not have them. */
   effectOf(call: ToolCall): Effect {
     const tool = this.#run.input.dispatcher.tool(call.name)
     if (tool === undefined || !hasEffectPerCall(tool)) return tool?.effect ?? "none"
-    const args = realArgs(this.#config, this.#run, call)
+    const args = realArgs(this.#run, call)
     return args === undefined ? tool.effect : effectOf(tool, args)
   }
 
@@ -130,7 +127,7 @@ export class CallRunner implements AskedCallRunner {
   /** Records the question about a call for which the run has to pause. */
   suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended {
     if (this.isAsked) return suspended
-    return this.#suspendFor({ kind: "asked", request: approvalRequest(this.#config, this.#run, call, question) })
+    return this.#suspendFor({ kind: "asked", request: approvalRequest(this.#run, call, question) })
   }
 
   #suspendFor(suspension: Suspension): Suspended {
@@ -154,13 +151,13 @@ export class CallRunner implements AskedCallRunner {
     const effect = this.effectOf(call)
     // Appended in the same tick as the other calls of the step, so that all intents share one flush.
     this.#open++
-    if (effect !== "none" && !begun) journal.append(intentOf(this.#config, this.#run, call, effect))
+    if (effect !== "none" && !begun) journal.append(intentOf(this.#run, call, effect))
     const acting = tool && actingTool(tool, call.args)
     await this.#turnstile.enter(!acting || acting.concurrent || (acting.effectOf !== undefined && effect === "none"))
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
-      const refused = await refusedNow(this.#config, this.#run, call, options.ruled)
+      const refused = await refusedNow(this.#run, call, options.ruled)
       // An earlier process may have run it.
       const ended = refused === undefined ? undefined : options.resumed ? unknown(call) : denied(call, refused)
       if (ended) return this.record(call, ended, 0, effect)
@@ -218,7 +215,7 @@ export class CallRunner implements AskedCallRunner {
   /** The call stays open with its question. One that is not asked now is asked when the run is resumed. */
   #waitForAnswer(call: ToolCall, question: CallQuestion, { ruled }: ExecuteOptions): Promise<ToolOutcome | Suspended> {
     const asked = { args: call.args, question: question.record(), ruled }
-    return askForCall(this.#config, this.#run, this, call, asked)
+    return askForCall(this.#run, this, call, asked)
   }
 
   async #decideAndExecute(announced: ToolCall): Promise<ToolOutcome | Suspended> {
@@ -228,7 +225,7 @@ export class CallRunner implements AskedCallRunner {
     const verdict = await this.decided(call, async (each, options) => {
       inside.rejected = await this.#rejectedInside(each)
       if (inside.rejected) return { kind: "allow", args: each.args }
-      return decide(this.#config, this.#run, each, options)
+      return decide(this.#run, each, options)
     })
     if (verdict === undefined) return notStarted(call)
     if (inside.rejected) return this.record(call, inside.rejected)
@@ -245,7 +242,7 @@ export class CallRunner implements AskedCallRunner {
   async #rejectedInside(call: ToolCall): Promise<ToolOutcome | undefined> {
     const { dispatcher } = this.#run.input
     if (call.invalid !== undefined || dispatcher.tool(call.name)?.inner === undefined) return undefined
-    const args = realArgs(this.#config, this.#run, call)
+    const args = realArgs(this.#run, call)
     if (args === undefined) return undefined
     // A check of the tool's author may never settle: it ends with the run.
     const rejection = dispatcher.rejection({ name: call.name, args }, this.#run.redactor.text)
@@ -262,7 +259,7 @@ export class CallRunner implements AskedCallRunner {
       let verdict: Waited = await decideCall(call, {})
       // A run that is being released waits for nobody.
       if (verdict.kind === "ask" && verdict.via === "wait" && !run.controls.releasing) {
-        verdict = await waitForApproval(this.#config, run, call, verdict, decideCall)
+        verdict = await waitForApproval(run, call, verdict, decideCall)
       }
       if (verdict.kind !== "ask") return verdict
       if (run.place?.deniesQuestions && !run.controls.stopping)
@@ -302,10 +299,10 @@ export class CallRunner implements AskedCallRunner {
   async #dispatch(call: ToolCall, question: CallQuestion, options: ExecuteOptions): Promise<ToolOutcome> {
     const { redactor, input } = this.#run
     const { resumed = false, ruled } = options
-    const args = realArgs(this.#config, this.#run, call)
+    const args = realArgs(this.#run, call)
     if (args === undefined) return withoutSecret(call)
     const started = performance.now()
-    const env = await environmentFor(this.#config, this.#run, { ...call, args }, this.#overflow.env, ruled)
+    const env = await environmentFor(this.#run, { ...call, args }, this.#overflow.env, ruled)
     const keep = this.#overflow.keeperOf(call, this.#offload.isOffered)
     const progress = callProgress(this.#run, call.callId)
     const own = this.#offload.context(contextOf(env, this.#run, call, progress.tell), call)
@@ -318,7 +315,7 @@ export class CallRunner implements AskedCallRunner {
       return agent?.kind === "ended" && outcome.status !== "ok" ? agent.outcome : outcome
     }
     if (!scansOutput(this.#run, call)) return dispatch(context, keep, this.#offload.of(call))
-    const check = new OutputCheck(this.#config, this.#run, call, args, keep)
+    const check = new OutputCheck(this.#run, call, args, keep)
     const quiet = { ...context, progress: () => {} }
     const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))
     // The outcome of a call that has asked is not passed on.
@@ -367,7 +364,7 @@ export function changedBy(author: string, args: Json): ExecuteOptions {
   return { begun: false, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
 }
 
-export function intentOf(config: ResolvedConfig, { key, input }: OpenRun, call: ToolCall, effect: Effect) {
+export function intentOf({ config, key, input }: OpenRun, call: ToolCall, effect: Effect) {
   const { callId } = call
   const digest = callDigest(config, call, input.recordedCwd)
   return { type: "tool-intent", callId, digest, effect, key: callKey(key, callId) } as const

@@ -4,7 +4,6 @@ import { LonghaulError } from "../../contract/error.ts"
 import { dropOldest } from "../../journal/recent-calls.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { readers, writers } from "../../policy/rules/known-tools.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { mayUseOwn } from "../../settings/options/extensions.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { decideOwn } from "./decide.ts"
@@ -19,7 +18,6 @@ export type Ungated = "unasked" | "refused"
  * run as it did: whatever a gate promises, what has happened counts.
  */
 export class UngatedCalls {
-  readonly #config: ResolvedConfig
   readonly #run: OpenRun
   /** Calls of the backend's own tools, and what was answered about them. */
   readonly #calls = new Map<string, { readonly call: ToolCall; answer?: Permit["kind"] }>()
@@ -28,8 +26,7 @@ export class UngatedCalls {
   readonly #onViolation: () => void
 
   /** `onViolation`: the session must not go on. Called once. */
-  constructor(config: ResolvedConfig, run: OpenRun, onViolation: () => void) {
-    this.#config = config
+  constructor(run: OpenRun, onViolation: () => void) {
     this.#run = run
     this.#onViolation = onViolation
   }
@@ -91,7 +88,7 @@ export class UngatedCalls {
   /** A question to a person counts as a refusal: nobody has answered it. */
   async #wouldAllow(call: ToolCall, tool: OwnTool): Promise<boolean> {
     if (!mayUseOwn(this.#run.input.extensions.filter, tool)) return false
-    const decided = await decideOwn(this.#config, this.#run, call, tool)
+    const decided = await decideOwn(this.#run, call, tool)
     return decided.kind === "allow" && canonicalJson(decided.args) === canonicalJson(call.args)
   }
 }

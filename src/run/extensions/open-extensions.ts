@@ -4,7 +4,6 @@ import type { Extension, ExtensionRun, OpenedExtension, RecordedExtension } from
 import type { RunResult } from "../../contract/result.ts"
 import type { Tool } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { toolDigest } from "../state/tool-digest.ts"
@@ -14,13 +13,11 @@ import { scopedStore } from "./scoped-store.ts"
 
 /** The extensions of one run, while this process works on it. */
 export class OpenExtensions {
-  readonly #config: ResolvedConfig
   readonly #run: OpenRun
   readonly #ended = new AbortController()
   readonly #opened: OpenedExtension[] = []
 
-  constructor(config: ResolvedConfig, run: OpenRun) {
-    this.#config = config
+  constructor(run: OpenRun) {
     this.#run = run
   }
 
@@ -47,7 +44,8 @@ export class OpenExtensions {
     const results = await Promise.allSettled(this.#opened.map(async (opened) => opened.close?.(result)))
     const { runId, nodeId } = this.#run.key
     for (const result of results) {
-      if (result.status === "rejected") this.#config.logger?.warn("An extension failed to close.", { runId, nodeId })
+      if (result.status === "rejected")
+        this.#run.config.logger?.warn("An extension failed to close.", { runId, nodeId })
     }
   }
 
@@ -70,7 +68,7 @@ export class OpenExtensions {
   #runFor(recorded: RecordedExtension | undefined): ExtensionRun {
     const { key, tenant, input, controls, journal, target } = this.#run
     const { workspaceId, runId, nodeId } = key
-    const sample = sampler(this.#config, this.#run)
+    const sample = sampler(this.#run)
     const contextTokens = target.model?.contextTokens ?? target.backend.capabilities.contextTokens
     return {
       workspaceId,
@@ -79,9 +77,9 @@ export class OpenExtensions {
       nodeId,
       task: taskOf(this.#run),
       cwd: input.cwd,
-      env: this.#config.env,
-      host: this.#config.backendEnv,
-      shared: scopedStore(this.#config.store, workspaceId),
+      env: this.#run.config.env,
+      host: this.#run.config.backendEnv,
+      shared: scopedStore(this.#run.config.store, workspaceId),
       signal: AbortSignal.any([controls.signal, this.#ended.signal]),
       ...(contextTokens > 0 && { contextTokens }),
       ...(recorded && { recorded }),
@@ -121,7 +119,7 @@ export class OpenExtensions {
   }
 
   #digest(tool: Tool): string {
-    return toolDigest(this.#config, tool)
+    return toolDigest(this.#run.config, tool)
   }
 
   #add(given: readonly Given[]): void {
@@ -135,7 +133,7 @@ export class OpenExtensions {
       ...input,
       ...(parts.length > 0 && { system: parts.join("\n\n") }),
       ...(instructions.length > 0 && { instructions: instructions.join("\n\n") }),
-      ...(added.length > 0 && { dispatcher: createDispatcher([...own, ...added], this.#config.reporting) }),
+      ...(added.length > 0 && { dispatcher: createDispatcher([...own, ...added], this.#run.config.reporting) }),
     }
   }
 

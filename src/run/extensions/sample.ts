@@ -7,31 +7,25 @@ import { newNonce } from "../../lib/id.ts"
 import { AttemptCost } from "../../lib/money/attempt-cost.ts"
 import { noUsage, unknownUsage } from "../../lib/usage.ts"
 import { costOf } from "../../observe/price.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { boundOf, priceUnknown } from "../../settings/config/pricing.ts"
 import type { OpenRun } from "../state/open-run.ts"
 
 /** Lets an extension ask the run's model: reserved in the ledger before, metered after. Undefined: there is no model. */
-export function sampler(config: ResolvedConfig, run: OpenRun): ExtensionRun["sample"] {
+export function sampler(run: OpenRun): ExtensionRun["sample"] {
   const { model } = run.target
-  return model && ((request) => sample(config, run, model, request))
+  return model && ((request) => sample(run, model, request))
 }
 
-async function sample(
-  config: ResolvedConfig,
-  run: OpenRun,
-  model: Model,
-  request: SampleRequest,
-): Promise<SampleAnswer> {
+async function sample(run: OpenRun, model: Model, request: SampleRequest): Promise<SampleAnswer> {
   const { controls, journal, redactor } = run
   const { system, messages, maxOutputTokens } = redactor.json(jsonOf(request))
-  const pricing = await priceOf(config, run, model)
+  const pricing = await priceOf(run, model)
   // A token has at least one byte.
   const inputTokens = new TextEncoder().encode(JSON.stringify([system, messages])).length
   const reserved = await reserve(run, request, boundOf({ inputTokens, outputTokens: maxOutputTokens }, pricing))
   const cost = new AttemptCost()
   try {
-    const { transport } = config
+    const { transport } = run.config
     const conversation = model.converse({
       tools: [],
       transport,
@@ -57,7 +51,7 @@ async function sample(
 }
 
 /** Without a price a dollar limit would not apply to the request. */
-async function priceOf({ prices, unknownPrice }: ResolvedConfig, { ledger }: OpenRun, model: Model) {
+async function priceOf({ config: { prices, unknownPrice }, ledger }: OpenRun, model: Model) {
   const pricing = await prices(model)
   if (pricing !== null || !ledger.limitsDollars || unknownPrice !== "refuse") return pricing
   throw priceUnknown(model.id)

@@ -91,6 +91,7 @@ export async function openRun(
   const tenant = projection.tenant ?? (await tenantOf(config.store, key.workspaceId))
   const below = opening.isNew ? none : await agentsBelow(config, key, projection)
   const run: OpenRun = {
+    config,
     key: { ...key, tenant: projection.tenant },
     tenant,
     input,

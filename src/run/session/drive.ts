@@ -3,7 +3,6 @@ import type { Told } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import type { Pricing } from "../../contract/pricing.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { priceUnknown } from "../../settings/config/pricing.ts"
 import { redactFailure } from "../../settings/config/secrets.ts"
 import { OutputCheck } from "../../settings/options/output.ts"
@@ -20,22 +19,22 @@ import { warnOfUnenforced } from "./unenforced.ts"
 import { Watch } from "./watch.ts"
 
 /** Runs a session of the current backend until it stops. `entry`: the backend's place in the chain. */
-export async function drive(config: ResolvedConfig, run: OpenRun, entry: number): Promise<RunStop> {
+export async function drive(run: OpenRun, entry: number): Promise<RunStop> {
   const { hooks, target, input } = run
   try {
     recordChoice(run, entry)
     if (input.form) run.output = new OutputCheck(input.form, enforcesSchema(target))
     if (hooks.has("preRun") && run.key.agent === undefined)
       await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
-    const prices = await pricesOf(config, run)
+    const prices = await pricesOf(run)
     const stopped = refuseLimits(run)
     if (stopped) return stopped
     // A process that takes over the run has to know that a program may have been started.
     if (!target.backend.capabilities.edge) await run.journal.flush()
-    const left = await openLeft(config, run)
+    const left = await openLeft(run)
     const prepared = prepare(run)
-    const session = left ?? (await openNew(config, run, prepared))
-    return redactStop(run, await runSession(config, run, session, prices, { prepared, isContinued: !!left }))
+    const session = left ?? (await openNew(run, prepared))
+    return redactStop(run, await runSession(run, session, prices, { prepared, isContinued: !!left }))
   } catch (error) {
     if (run.controls.signal.aborted && LonghaulError.is(error) && error.code === "cancelled") {
       return { reason: "interrupted" }
@@ -66,14 +65,14 @@ function refuseLimits(run: OpenRun): Stop | undefined {
 }
 
 /** Opens the session that the run left. Undefined: there is none, or it is lost, and the run needs a new one. */
-async function openLeft(config: ResolvedConfig, run: OpenRun): Promise<BackendSession | undefined> {
+async function openLeft(run: OpenRun): Promise<BackendSession | undefined> {
   const { backend } = run.target
   const { turns } = run.projection
   const { left } = run
   run.left = undefined
   if (!left) return undefined
   try {
-    return await openSession(config, run, openRequest(run, { kind: "session", ref: left, turns }))
+    return await openSession(run, openRequest(run, { kind: "session", ref: left, turns }))
   } catch (error) {
     const isLost = LonghaulError.is(error) && error.code === "session_lost"
     // A session that the caller named is not in the journal: there is nothing else to continue from.
@@ -87,10 +86,10 @@ async function openLeft(config: ResolvedConfig, run: OpenRun): Promise<BackendSe
 }
 
 /** Opens a session with the run's history. */
-async function openNew(config: ResolvedConfig, run: OpenRun, prepared: Prepared): Promise<BackendSession> {
+async function openNew(run: OpenRun, prepared: Prepared): Promise<BackendSession> {
   const context = await contextSetup(run, prepared)
   const request = openRequest(run, historyOrigin(run, prepared))
-  return openSession(config, run, context ? { ...request, context } : request)
+  return openSession(run, context ? { ...request, context } : request)
 }
 
 interface Begun {
@@ -100,7 +99,6 @@ interface Begun {
 
 /** Passes interrupts and steering messages to a session while it runs, and closes it. */
 async function runSession(
-  config: ResolvedConfig,
   run: OpenRun,
   session: BackendSession,
   prices: Prices,
@@ -108,13 +106,13 @@ async function runSession(
 ): Promise<RunStop> {
   const { controls, journal, target } = run
   const { edge, enforcement, tells = [] } = target.backend.capabilities
-  const idleMs = edge ? undefined : config.deadlines.idleMs
+  const idleMs = edge ? undefined : run.config.deadlines.idleMs
   const watch = new Watch(
     idleMs,
     () => stalled(target),
     () => session.interrupt("immediate"),
   )
-  const host = new SessionHost(config, run, prices, watch)
+  const host = new SessionHost(run, prices, watch)
   try {
     const untold = everything.filter((each) => !tells.includes(each))
     const foreign = { enforcement, ...(untold.length > 0 && { untold }) }
@@ -183,15 +181,15 @@ function stalled({ backend }: OpenRun["target"]): Stop {
   return { reason: "failed", failure: failure.toJSON() }
 }
 
-async function pricesOf(config: ResolvedConfig, run: OpenRun): Promise<Prices> {
-  const model = await pricingOf(config, run)
+async function pricesOf(run: OpenRun): Promise<Prices> {
+  const model = await pricingOf(run)
   const { compaction } = run.input
   const own = compaction === false ? undefined : compaction.model
-  return { model, summaries: own ? await config.prices(own) : model }
+  return { model, summaries: own ? await run.config.prices(own) : model }
 }
 
 /** The price of the model. A dollar limit has no effect without one, so it is rejected or reported. */
-async function pricingOf(config: ResolvedConfig, { ledger, target, journal }: OpenRun): Promise<Pricing | null> {
+async function pricingOf({ config, ledger, target, journal }: OpenRun): Promise<Pricing | null> {
   const { model, modelName, backend } = target
   const pricing = await config.prices(model ?? { provider: backend.capabilities.provider, id: modelName ?? "" })
   if (pricing !== null || !ledger.limitsDollars || backend.capabilities.reportsCost) return pricing

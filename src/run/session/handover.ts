@@ -8,7 +8,7 @@ import type { OpenRun } from "../state/open-run.ts"
 export type FileDigests = Readonly<Record<string, string | null>>
 
 /** The files that the run's calls named, newest first, as they are now. */
-export async function digestFiles(config: ResolvedConfig, { projection, input }: OpenRun): Promise<FileDigests> {
+export async function digestFiles({ config, projection, input }: OpenRun): Promise<FileDigests> {
   const { files } = config.env
   if (files === undefined) return {}
   const paths = await namedPaths(projection)
@@ -20,8 +20,8 @@ export async function digestFiles(config: ResolvedConfig, { projection, input }:
  * Why another backend must not simply go on: what it would be told no longer agrees with the workspace. Undefined: it may. A run
  * that paused for this reason and is resumed again goes on.
  */
-export async function handoverProblem(config: ResolvedConfig, run: OpenRun): Promise<string | undefined> {
-  const { projection, target } = run
+export async function handoverProblem(run: OpenRun): Promise<string | undefined> {
+  const { config, projection, target } = run
   const { checkpoint, handedOver } = projection
   const { chosen } = projection.route
   if (chosen === undefined || chosen.backend === target.backend.name || handedOver) return undefined

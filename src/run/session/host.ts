@@ -19,7 +19,6 @@ import { orAborted } from "../../lib/abort.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import { unknownUsage } from "../../lib/usage.ts"
 import { costOf } from "../../observe/price.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { boundOf } from "../../settings/config/pricing.ts"
 import { denied } from "../calls/outcomes.ts"
 import { OwnCalls } from "../calls/own-calls.ts"
@@ -63,15 +62,15 @@ export class SessionHost implements TurnHost {
   #turn: number | undefined
   readonly #since = performance.now()
 
-  constructor(config: ResolvedConfig, run: OpenRun, prices: Prices, watch: Watch) {
+  constructor(run: OpenRun, prices: Prices, watch: Watch) {
     this.#run = run
     this.#prices = prices
     this.#watch = watch
-    this.#latencies = config.latencies
-    this.#calls = new CallRunner(config, run)
-    this.#own = new OwnCalls(config, run, this.#calls)
-    this.#ungated = new UngatedCalls(config, run, () => watch.stop({ reason: "interrupted" }))
-    this.#entry = new Entry(config, run)
+    this.#latencies = run.config.latencies
+    this.#calls = new CallRunner(run)
+    this.#own = new OwnCalls(run, this.#calls)
+    this.#ungated = new UngatedCalls(run, () => watch.stop({ reason: "interrupted" }))
+    this.#entry = new Entry(run)
     // Recorded by an earlier session, which the backend goes on with: it presents also those that are settled by now.
     for (const callId of run.openBefore) {
       this.#calls.announce(callId)

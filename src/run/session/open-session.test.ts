@@ -4,7 +4,6 @@ import { until } from "../../../test/support/watchdog.ts"
 import { acp } from "../../backends/acp/index.ts"
 import type { Backend } from "../../contract/backend.ts"
 import type { BackendEnv } from "../../contract/backend-env.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { fakeBackend } from "../../testing/index.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { openSession } from "./open-session.ts"
@@ -14,7 +13,7 @@ const backend = acp({ name: "other", command: "other" })
 
 function opened(backend: Backend, env: BackendEnv, signal: AbortSignal) {
   // Without what an opening does not use.
-  return openSession({ backendEnv: env } as ResolvedConfig, { target: { backend }, controls: { signal } } as OpenRun, {
+  return openSession({ config: { backendEnv: env }, target: { backend }, controls: { signal } } as OpenRun, {
     ...openingRequest,
     tools: [],
   })

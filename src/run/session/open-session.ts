@@ -2,7 +2,6 @@ import type { BackendSession, OpenRequest } from "../../contract/backend.ts"
 import type { BackendEnv, LineChannel } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import { orAborted, withTimeout } from "../../lib/abort.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { OpenRun } from "../state/open-run.ts"
 
 /**
@@ -10,8 +9,7 @@ import type { OpenRun } from "../state/open-run.ts"
  * started end then, whatever it waits for, and a session that opens too late is closed.
  */
 export async function openSession(
-  { backendEnv: env }: ResolvedConfig,
-  { target: { backend }, controls: { signal } }: OpenRun,
+  { config: { backendEnv: env }, target: { backend }, controls: { signal } }: OpenRun,
   request: OpenRequest,
 ): Promise<BackendSession> {
   // The built-in loop opens at once, and has no programs.

@@ -6,6 +6,7 @@ import type { RunProjection } from "../../journal/projection.ts"
 import type { ActivePolicy } from "../../policy/pipeline.ts"
 import type { Redactor } from "../../policy/redact/redactor.ts"
 import type { RunTarget } from "../../settings/backends/targets.ts"
+import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { CheckedInput } from "../../settings/input/input.ts"
 import type { OutputCheck } from "../../settings/options/output.ts"
 import type { RunControls } from "./controls.ts"
@@ -16,6 +17,8 @@ import type { Publisher } from "./publisher.ts"
 
 /** A run that this process owns. */
 export interface OpenRun {
+  /** The settings of the runtime. */
+  readonly config: ResolvedConfig
   /** With the tenant that its idempotency keys begin with. */
   readonly key: RunKey
   /** Of the store and the workspace; also of a run whose keys do not begin with it. */

@@ -4,19 +4,16 @@ import type { Json } from "../../contract/json.ts"
 import { whyTooLarge } from "../../lib/schema/argument-size.ts"
 import { callKey } from "../../lib/tenant/run-keys.ts"
 import type { RedactedStream } from "../../policy/redact/stream.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { redactFailure } from "../../settings/config/secrets.ts"
 import type { OpenRun } from "./open-run.ts"
 
 /** Where the output of a backend enters: it is redacted here, once, before the journal, listeners and the next request. */
 export class Entry {
-  readonly #config: ResolvedConfig
   readonly #run: OpenRun
   /** Unfinished texts by id. */
   readonly #streams = new Map<string, RedactedStream>()
 
-  constructor(config: ResolvedConfig, run: OpenRun) {
-    this.#config = config
+  constructor(run: OpenRun) {
     this.#run = run
   }
 
@@ -72,7 +69,7 @@ export class Entry {
   call(call: ToolCall): ToolCall {
     const invalid = call.invalid ?? whyTooLarge(call.args)
     if (invalid !== undefined) return { ...call, args: null, invalid }
-    const args = maskedArgs(this.#config, this.#run, call, call.args)
+    const args = maskedArgs(this.#run, call, call.args)
     return args === call.args ? call : { ...call, args }
   }
 
@@ -115,8 +112,7 @@ function partsOf({
 
 /** Arguments of a call, with references instead of secrets. Undeclared secrets are kept for this process only. */
 export function maskedArgs(
-  { undeclared }: ResolvedConfig,
-  { redactor, key }: OpenRun,
+  { config: { undeclared }, redactor, key }: OpenRun,
   call: Pick<ToolCall, "callId">,
   args: Json,
 ): Json {
@@ -126,7 +122,7 @@ export function maskedArgs(
 }
 
 /** The arguments with the values of their secrets; undefined if this process does not have all of them. */
-export function realArgs({ undeclared }: ResolvedConfig, { redactor, key }: OpenRun, call: ToolCall): Json | undefined {
+export function realArgs({ config: { undeclared }, redactor, key }: OpenRun, call: ToolCall): Json | undefined {
   const expanded = redactor.expand(call.args)
   return expanded === undefined ? undeclared.find(callKey(key, call.callId), call.args) : expanded
 }
