@@ -1,7 +1,7 @@
 import { native } from "./backends/native/index.ts"
 import type { RuntimeConfig } from "./contract/run.ts"
 import type { Runtime } from "./contract/runtime.ts"
-import type { Permits } from "./lib/semaphore.ts"
+import type { Semaphore } from "./lib/semaphore.ts"
 import { assembleRuntime } from "./runtime/runtime.ts"
 import { memoryStore } from "./stores/memory.ts"
 
@@ -10,7 +10,7 @@ export function createRuntime(config: RuntimeConfig = {}): Runtime {
   return assembled(config)
 }
 
-function assembled(config: RuntimeConfig, permits?: Permits): Runtime {
+function assembled(config: RuntimeConfig, permits?: Semaphore): Runtime {
   return assembleRuntime(config, { store: memoryStore, backend: native, permits, again: assembled })
 }
 

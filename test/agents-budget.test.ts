@@ -5,17 +5,13 @@ import type { RunEvent } from "../src/contract/event.ts"
 import type { Model } from "../src/contract/provider.ts"
 import type { RuntimeConfig } from "../src/contract/run.ts"
 import { createRuntime } from "../src/index.ts"
-import { beginning } from "../src/run/execute-run.ts"
 import { Ledger } from "../src/run/state/ledger.ts"
-import { RunMonitor } from "../src/run/state/monitor-runs.ts"
-import { OwnerWatch } from "../src/runs/owner-watch.ts"
-import { startRun } from "../src/runtime/handle.ts"
 import { resolveConfig } from "../src/settings/config/config.ts"
-import { runKey } from "../src/settings/input/input.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { agent, calls, mortalStore, part, playing } from "./support/agent-scene.ts"
+import { runUnder } from "./support/run-under.ts"
 
 const trees = Number(process.env.LONGHAUL_BUDGET_TREES ?? 2)
 const points = process.env.LONGHAUL_ALL_CRASHES === "1" ? 400 : 12
@@ -54,13 +50,9 @@ test("LOOP-10 20 trees under one $0.05 ledger, with random prices and failures, 
       ...pricing,
     }
     const config = resolveConfig(given, { store: () => store, backend: native, again: createRuntime })
-    const agentHost = { watch: new OwnerWatch(config), monitor: new RunMonitor() }
     const results = await Promise.all(
       Array.from({ length: 20 }, () => {
-        const input = { task: "lead", maxOutputTokens: 200 }
-        const key = runKey(config, input)
-        const options = { streamed: false, ledger, agentHost, opened: () => async () => {} }
-        return startRun(config, key, () => beginning(config, key, input, () => false), options).handle.result
+        return runUnder(ledger, config, { task: "lead", maxOutputTokens: 200 })
       }),
     )
     const spent = results.reduce((sum, { usage: { costUsd } }) => sum + (costUsd ?? 0), 0)

@@ -11,19 +11,19 @@ const brief = (name) => ["src/lib/compaction/brief.test.ts", name]
 export const mutations = [
   mutation(
     "agents: any number of agents can be started",
-    [[agents, "if (tree.started >= total)", "if (tree.started > 2 * total)"]],
+    [[agents, "if (shared.started >= total)", "if (shared.started > 2 * total)"]],
     tree("no more agents than `total` are started"),
   ),
   mutation(
     "agents: agents of earlier processes are forgotten",
-    [["src/run", "agentsBelow: below.agents,", "agentsBelow: 0,"]],
+    [["src/run/open", "input.agents.atOnce : 0, below.agents)", "input.agents.atOnce : 0, 0)"]],
     tree("no more agents than `total` are started"),
   ),
   mutation(
     "agents: an agent at the last depth can start others",
     [
       ["src/settings/tools/agent-tools.ts", "level < agents.depth ?", "true ?"],
-      [agents, "if (place.level >= this.#agents.depth)", "if (place.level > this.#agents.depth)"],
+      [agents, "if (level >= this.#settings.depth)", "if (level > this.#settings.depth)"],
     ],
     tree("the tool Agent is not offered at the last depth"),
   ),
@@ -68,8 +68,8 @@ export const mutations = [
     [
       [
         "src/run",
-        "if (run.place?.deniesQuestions && !run.controls.stopping)\n        return",
-        "if (run.place === null)\n        return",
+        "if (run.tree.deniesQuestions && !run.controls.stopping)\n        return",
+        "if (run.tree === null)\n        return",
       ],
     ],
     tree("LOOP-08 is denied with `gates: deny`"),
@@ -96,7 +96,7 @@ export const mutations = [
   ),
   mutation(
     "agents: a message for an agent that is about to answer waits for its next poll",
-    [["src/run/agents/send-message.ts", "await tree.monitor.deliver(key, slot)", "true"]],
+    [["src/run/agents/send-message.ts", "await tree.shared.monitor.deliver(key, slot)", "true"]],
     ["test/agent-messages.test.ts", "a message for an agent that is about to answer"],
     ["test/agent-messages.test.ts", "a message for an agent that takes no more is refused"],
   ),
@@ -159,7 +159,7 @@ export const mutations = [
   ),
   mutation(
     "agents: an agent that must not pause does after a crash",
-    [["src/run/calls/finish-open-calls.ts", "run.place?.deniesQuestions || isTold", "isTold"]],
+    [["src/run/calls/finish-open-calls.ts", "run.tree.deniesQuestions || isTold", "isTold"]],
     near("a call of an agent that must not pause is unknown after a crash"),
   ),
 ]

@@ -88,7 +88,7 @@ export const mutations = [
   ),
   mutation(
     "money: a resumed run begins with an empty ledger",
-    [[runtime, "new Ledger(input.limits, spentBy(projection, below), above)", "new Ledger(input.limits, {}, above)"]],
+    [[runtime, "new Ledger(input.limits, spentBy(projection, below), tree", "new Ledger(input.limits, {}, tree"]],
     ledgerTest("a resumed run pays for a turn whose answer was lost"),
   ),
   mutation(

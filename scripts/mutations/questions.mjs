@@ -141,8 +141,8 @@ export const mutations = [
     [
       [
         calls,
-        "if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend",
-        "if (run.place !== null) return runner.suspend",
+        "if (!run.tree.deniesQuestions || run.controls.stopping) return runner.suspend",
+        "if (run.tree !== null) return runner.suspend",
       ],
     ],
     live("that must not pause is refused if the callback says pause"),

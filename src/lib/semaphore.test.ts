@@ -1,10 +1,10 @@
 import { expect, test } from "vitest"
-import { Permits } from "./semaphore.ts"
+import { Semaphore } from "./semaphore.ts"
 
 const never = new AbortController().signal
 
 test("a released permit goes to the first waiter", async () => {
-  const permits = new Permits(1)
+  const permits = new Semaphore(1)
   const order: string[] = []
   const leave = await permits.take(never)
   const waiters = ["a", "b"].map(async (name) => {
@@ -20,7 +20,7 @@ test("a released permit goes to the first waiter", async () => {
 })
 
 test("an aborted waiter leaves the queue: the permit goes to the next waiter and is free at the end", async () => {
-  const permits = new Permits(1)
+  const permits = new Semaphore(1)
   const abort = new AbortController()
   const leave = await permits.take(never)
   const aborted = permits.take(abort.signal)
@@ -43,7 +43,7 @@ test("an aborted waiter leaves the queue: the permit goes to the next waiter and
 })
 
 test("an abort after a waiter got its permit does not revoke it", async () => {
-  const permits = new Permits(1)
+  const permits = new Semaphore(1)
   const abort = new AbortController()
   const leave = await permits.take(never)
   const waiting = permits.take(abort.signal)

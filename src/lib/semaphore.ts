@@ -1,7 +1,7 @@
 import { onAbort } from "./abort.ts"
 
 /** A counting semaphore: at most `count` holders at once; the others wait in order of arrival. */
-export class Permits {
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 

@@ -6,24 +6,23 @@ import { runExists } from "../journal/journal.ts"
 import { runPath } from "../journal/paths.ts"
 import { type IsVoid, readRow } from "../journal/reader.ts"
 import { failedToBegin } from "../journal/result.ts"
-import { onAbort } from "../lib/abort.ts"
 import { enterReleased } from "../runs/run-index.ts"
 import type { ResolvedConfig } from "../settings/config/config.ts"
 import { redactFailure } from "../settings/config/secrets.ts"
 import { type CheckedInput, checkInput } from "../settings/input/input.ts"
-import { rootFamily } from "./agents/family.ts"
-import type { Seat } from "./agents/seat.ts"
-import { agentPowers } from "./agents/spawn.ts"
+import { agentsOf } from "./agents/spawn.ts"
 import { attempt } from "./attempts.ts"
 import { finishOpenCalls } from "./calls/finish-open-calls.ts"
 import { closeRun } from "./close-run.ts"
 import { OpenExtensions } from "./extensions/open-extensions.ts"
-import { newRun, type Opening, openRun } from "./open/open-run.ts"
+import { newRun, openRun } from "./open/open-run.ts"
 import { handoverProblem } from "./session/handover.ts"
 import type { RunControls } from "./state/controls.ts"
 import { RunHooks } from "./state/hooks.ts"
 import { recordWaitingMessages } from "./state/monitor-runs.ts"
-import type { OpenRun } from "./state/open-run.ts"
+import type { OpenRun, RunContext } from "./state/open-run.ts"
+import type { Opening } from "./state/opening.ts"
+
 import type { RunStop } from "./state/stops.ts"
 
 /** Prepares a new run. */
@@ -53,19 +52,17 @@ export async function chosenRun(
 export async function executeRun(
   config: ResolvedConfig,
   key: RunKey,
-  opening: () => Promise<Opening>,
-  seat: Seat,
+  open: () => Promise<Opening>,
+  context: RunContext,
 ): Promise<RunResult> {
-  const { signal, controls } = seat
-  const unlink = onAbort(signal, () => controls.stop({ kind: "cancel" }, "immediate"))
+  const { controls } = context
   try {
-    const result = await openAndDrive(config, key, opening, seat)
+    const result = await openAndDrive(config, key, open, context)
     // The end of an agent is not the end of the run.
     if (key.agent === undefined) await afterRun(config, key, controls, result)
     return result
   } finally {
     controls.stopClock()
-    unlink()
   }
 }
 
@@ -107,17 +104,16 @@ async function openAndDrive(
   config: ResolvedConfig,
   key: RunKey,
   open: () => Promise<Opening>,
-  seat: Seat,
+  context: RunContext,
 ): Promise<RunResult> {
-  const { publisher, controls, ledger, family, agentHost, opened } = seat
+  const { controls } = context
   const { runId, nodeId, agent } = key
   config.logger?.info?.(agent ? "An agent starts." : "A run starts.", { runId, nodeId, ...(agent && { agent }) })
   let opening: Opening
   let run: OpenRun
   try {
     const planned = await open()
-    const seated = { above: ledger, place: family?.place }
-    ;({ run, opening } = await openRun(config, key, planned, publisher, controls, seated))
+    ;({ run, opening } = await openRun(config, key, planned, context))
     // An agent can be sent messages while it waits for its slot.
     if (!opening.isNew || agent !== undefined) await recordWaitingMessages(run)
   } catch (error) {
@@ -126,9 +122,8 @@ async function openAndDrive(
   }
   const extensions = new OpenExtensions(run)
   const { agents } = run.input
-  const ownFamily = family ?? (agents && agentHost && rootFamily(agents, agentHost, run.agentsBelow))
-  if (agents && ownFamily) run.agents = agentPowers(run, agents, ownFamily, executeRun)
-  const ended = opened(run)
+  if (agents) run.agents = agentsOf(run, agents)
+  const ended = context.opened(run)
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
   let known: RunResult | undefined

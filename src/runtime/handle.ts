@@ -2,15 +2,13 @@ import type { RunEvent } from "../contract/event.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { RunHandle, RunInput } from "../contract/run.ts"
 import type { RunKey } from "../contract/store.ts"
+import { onAbort } from "../lib/abort.ts"
 import { contain } from "../lib/contained.ts"
 import { checkArgument, words } from "../lib/schema/shape.ts"
 import { Metering } from "../observe/metering.ts"
-import type { AgentHost } from "../run/agents/family.ts"
-import { executeRun } from "../run/execute-run.ts"
-import type { Opening } from "../run/open/open-run.ts"
 import { RunControls } from "../run/state/controls.ts"
-import type { Ledger } from "../run/state/ledger.ts"
-import type { OpenRun } from "../run/state/open-run.ts"
+import type { OpenRun, RunServices } from "../run/state/open-run.ts"
+import type { Opening } from "../run/state/opening.ts"
 import { type Listener, Publisher } from "../run/state/publisher.ts"
 import type { ResolvedConfig } from "../settings/config/config.ts"
 import { EventQueue } from "./event-queue.ts"
@@ -18,10 +16,7 @@ import { EventQueue } from "./event-queue.ts"
 export interface StartOptions extends Pick<RunInput, "onEvent" | "onProgress" | "signal"> {
   /** The caller will iterate the handle, so events are kept until they are read. */
   readonly streamed: boolean
-  /** The ledger of which the run's own is a part. */
-  readonly ledger?: Ledger
-  /** What agents of the run need. Absent: it starts none. */
-  readonly agentHost?: AgentHost
+  readonly services: RunServices
   /** Waits for a slot. Resolves with the function that frees it. */
   readonly takeSlot?: (controls: RunControls) => Promise<() => void>
   /** Called once the run has started. Returns a function that is called when the run has ended. */
@@ -41,22 +36,16 @@ export function startRun(
   opening: () => Promise<Opening>,
   options: StartOptions,
 ): StartedHandle {
-  const { signal, ledger, agentHost, opened } = options
+  const { signal, services, opened } = options
   const controls = new RunControls()
+  const unlink = onAbort(signal, () => controls.stop({ kind: "cancel" }, "immediate"))
   const events = new EventQueue<RunEvent>()
   const publisher = new Publisher(listenersOf(config, key, options, events))
   let over = false
-  const seat = {
-    publisher,
-    controls,
-    ...(signal && { signal }),
-    ...(ledger && { ledger }),
-    ...(agentHost && { agentHost }),
-    opened,
-  }
-  const run = () => executeRun(config, key, opening, seat)
+  const run = () => services.execute(config, key, opening, { publisher, controls, position: { services }, opened })
   const result = (options.takeSlot ? inSlot(options.takeSlot, controls, run) : run()).finally(() => {
     over = true
+    unlink()
     events.close()
   })
 

@@ -6,11 +6,12 @@ import type { RunState } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import { onAbort } from "../lib/abort.ts"
 import { type Shape, usable } from "../lib/schema/shape.ts"
-import type { Permits } from "../lib/semaphore.ts"
-import type { Opening } from "../run/open/open-run.ts"
+import type { Semaphore } from "../lib/semaphore.ts"
+import { executeRun } from "../run/execute-run.ts"
 import { ReleasedRuns } from "../run/open/released-runs.ts"
 import { RunMonitor } from "../run/state/monitor-runs.ts"
 import type { OpenRun } from "../run/state/open-run.ts"
+import type { Opening } from "../run/state/opening.ts"
 import type { OwnerWatch } from "../runs/owner-watch.ts"
 import { reportLoss } from "../runs/state-file.ts"
 import type { ResolvedConfig } from "../settings/config/config.ts"
@@ -45,7 +46,7 @@ export class LiveRuns {
   /** Runs that this process released and can resume without reading their journals. */
   readonly released = new ReleasedRuns()
   readonly #config: ResolvedConfig
-  readonly #permits: Permits | undefined
+  readonly #permits: Semaphore | undefined
   readonly #watch: OwnerWatch
   readonly #webhooks: WebhookSender
   /** Aborts when no new run may be launched. */
@@ -60,7 +61,7 @@ export class LiveRuns {
 
   constructor(
     config: ResolvedConfig,
-    permits: Permits | undefined,
+    permits: Semaphore | undefined,
     watch: OwnerWatch,
     webhooks: WebhookSender,
     { refuse, closing }: { readonly refuse: AbortSignal; readonly closing: AbortSignal },
@@ -91,7 +92,7 @@ export class LiveRuns {
     const state = new LiveState(permits !== undefined && !permits.hasFree)
     const started = startRun(this.#config, key, () => this.#open(key, opening, isRefused), {
       streamed,
-      agentHost: { watch: this.#watch, monitor: this.#monitor },
+      services: { watch: this.#watch, monitor: this.#monitor, execute: executeRun },
       ...(onEvent && { onEvent }),
       ...(onProgress && { onProgress }),
       ...(signal && { signal }),

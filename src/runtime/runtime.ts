@@ -11,7 +11,7 @@ import { contain } from "../lib/contained.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { oneOf, wholeNumber } from "../lib/known-keys.ts"
 import { checkArgument, usable } from "../lib/schema/shape.ts"
-import { Permits } from "../lib/semaphore.ts"
+import { Semaphore } from "../lib/semaphore.ts"
 import { listRuns } from "../runs/list-runs.ts"
 import { OwnerWatch, stillActive } from "../runs/owner-watch.ts"
 import { readRun } from "../runs/read-runs.ts"
@@ -65,8 +65,8 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
   }
 }
 
-function permitsOf({ concurrency }: RuntimeConfig): Permits | undefined {
-  return concurrency === undefined ? undefined : new Permits(wholeNumber("concurrency", concurrency))
+function permitsOf({ concurrency }: RuntimeConfig): Semaphore | undefined {
+  return concurrency === undefined ? undefined : new Semaphore(wholeNumber("concurrency", concurrency))
 }
 
 function isOwnLimit(overrides: Partial<RuntimeConfig>): boolean {
@@ -89,7 +89,7 @@ interface Parts {
   key(runId: string, nodeId?: string): RunKey
 }
 
-function assembleParts(config: ResolvedConfig, permits: Permits | undefined): Parts {
+function assembleParts(config: ResolvedConfig, permits: Semaphore | undefined): Parts {
   const refuse = new AbortController()
   const closing = new AbortController()
   const watch = new OwnerWatch(config)

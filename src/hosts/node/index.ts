@@ -11,7 +11,7 @@ import { mcpServers } from "../../extensions/mcp/later.ts"
 import { fetchTransport } from "../../lib/fetch-transport.ts"
 import { oneOf } from "../../lib/known-keys.ts"
 import { checkShape, type Shape } from "../../lib/schema/shape.ts"
-import type { Permits } from "../../lib/semaphore.ts"
+import type { Semaphore } from "../../lib/semaphore.ts"
 import { secretsIn } from "../../policy/redact/names.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { configShape } from "../../settings/config/config.ts"
@@ -47,7 +47,7 @@ export function createRuntime(given: NodeRuntimeConfig = {}): Runtime {
   return assembled(given)
 }
 
-function assembled(given: NodeRuntimeConfig, permits?: Permits): Runtime {
+function assembled(given: NodeRuntimeConfig, permits?: Semaphore): Runtime {
   checkShape<NodeRuntimeConfig>("createRuntime", given, { ...configShape, ...ownShape })
   const { toolArtifactDir, sandbox = "off", ...config } = given
   oneOf("sandbox", sandbox, ["off", "auto", "required"])

@@ -1,12 +1,11 @@
 import { onAbort } from "../../lib/abort.ts"
 import { AGENT_ENDED } from "../../lib/compaction/agent-messages.ts"
 import { plainText } from "../../lib/content.ts"
+import type { SpawnEnd } from "../state/agents.ts"
 import { RunControls } from "../state/controls.ts"
 import type { OpenRun, PendingSteer } from "../state/open-run.ts"
-import type { SpawnEnd } from "../state/place.ts"
 import { steerRecord } from "../state/steer-record.ts"
 import { moreUrgent, type RunStop, type Suspension } from "../state/stops.ts"
-import type { Slot } from "./family.ts"
 import { linkControls } from "./link-controls.ts"
 
 /**
@@ -15,8 +14,6 @@ import { linkControls } from "./link-controls.ts"
  */
 export class BackgroundAgents {
   readonly #run: OpenRun
-  /** The slot that the run itself has among the agents that work. */
-  readonly #slot: Slot | undefined
   /** Between the controls of the run and those of its agents, which can thus be stopped without it. */
   readonly controls = new RunControls()
   #unlink: (() => void) | undefined
@@ -27,9 +24,8 @@ export class BackgroundAgents {
   #refused: PendingSteer[] = []
   #wake = () => {}
 
-  constructor(run: OpenRun, slot: Slot | undefined) {
+  constructor(run: OpenRun) {
     this.#run = run
-    this.#slot = slot
   }
 
   get isPending(): boolean {
@@ -135,6 +131,7 @@ export class BackgroundAgents {
 
   /** A run that only waits leaves its slot to its agents. */
   #withoutSlot<Value>(work: () => Promise<Value>): Promise<Value> {
-    return this.#slot ? this.#slot.during(work) : work()
+    const { slot } = this.#run.tree
+    return slot ? slot.during(work) : work()
   }
 }

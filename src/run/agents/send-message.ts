@@ -6,16 +6,11 @@ import { inspectRun } from "../../runs/read-runs.ts"
 import { isOver } from "../open/agents-below.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { withoutFences } from "./answer.ts"
-import type { Family } from "./family.ts"
 
 /** A message for an agent goes through its inbox: it is delivered once, also if the agent is taken up by another process. */
-export async function sendMessage(
-  run: OpenRun,
-  { parent, place, tree }: Family,
-  to: string,
-  text: string,
-): Promise<void> {
-  const { config } = run
+export async function sendMessage(run: OpenRun, to: string, text: string): Promise<void> {
+  const { config, tree } = run
+  const { parent } = tree
   const clean = withoutFences(run.redactor.text(text))
   if (to === "parent") {
     if (!parent) throw new ToolError("not_found", "No agent started this one.")
@@ -31,14 +26,14 @@ export async function sendMessage(
   // One in the background that waits for its slot has no journal yet: it finds the message when it begins.
   const found = await inspectRun(config, key)
   if (found && isOver(found.projection.status)) throw hasEnded(to)
-  const from = place.level === 0 ? "Message from the agent that started you" : `Message from ${place.name}`
+  const from = tree.level === 0 ? "Message from the agent that started you" : `Message from ${tree.name}`
   const slot = await postMessage(
     config.store.folder(runPath(key)),
     { type: "steer", text: `${from}: ${clean}` },
     found?.projection.nextInbox,
   )
   // It may be about to end, so that it would never look for the message.
-  const isTaken = await tree.monitor.deliver(key, slot)
+  const isTaken = await tree.shared.monitor.deliver(key, slot)
   const now = isTaken === undefined ? await inspectRun(config, key) : null
   const isMissed = now && isOver(now.projection.status) && now.projection.nextInbox <= slot
   if (isTaken === false || isMissed) throw hasEnded(to)

@@ -2,7 +2,6 @@ import type { ToolCall } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import type { JsonObject } from "../../contract/json.ts"
-import type { RunResult } from "../../contract/result.ts"
 import type { ResumeInput } from "../../contract/run.ts"
 import type { RunKey } from "../../contract/store.ts"
 import { type AgentRequest, type Tool, ToolError, type ToolOutcome } from "../../contract/tool.ts"
@@ -10,37 +9,33 @@ import { agentKey } from "../../journal/paths.ts"
 import { RunProjection } from "../../journal/projection.ts"
 import { addUsage } from "../../lib/usage.ts"
 import { type FoundRow, readRunRow } from "../../runs/read-runs.ts"
-import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { type CheckedAgents, GENERAL, type NamedType } from "../../settings/options/agents.ts"
 import { AGENT } from "../../settings/tools/agent-tools.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import { Overflow } from "../calls/overflow.ts"
 import { agentIdOf, isOver, totalsBelow } from "../open/agents-below.ts"
-import { newRun, type Opening } from "../open/open-run.ts"
+import { newRun } from "../open/open-run.ts"
 import { resumption } from "../open/resume-run.ts"
+import type { Agents, SpawnEnd, SpawnOptions } from "../state/agents.ts"
 import { RunControls } from "../state/controls.ts"
-import type { OpenRun } from "../state/open-run.ts"
-import type { AgentPowers, SpawnEnd, SpawnOptions } from "../state/place.ts"
+import type { OpenRun, RunTree } from "../state/open-run.ts"
+import type { Opening } from "../state/opening.ts"
+import { Slot } from "../state/slot.ts"
 import { answerOf } from "./answer.ts"
 import { BackgroundAgents } from "./background.ts"
 import { childInput, childTools, definitionDigest, inheritedInput, targetOf } from "./child-input.ts"
-import { type Family, Slot } from "./family.ts"
 import { linkControls } from "./link-controls.ts"
 import { decisionFor, handedDown, isUndecided, waitingEnd } from "./questions.ts"
-import type { Seat } from "./seat.ts"
 import { sendMessage } from "./send-message.ts"
 
-/** Opens and executes a run: `executeRun`, which needs this file. */
-type Execute = (config: ResolvedConfig, key: RunKey, open: () => Promise<Opening>, seat: Seat) => Promise<RunResult>
-
-/** What a run with these settings can do with agents. */
-export function agentPowers(run: OpenRun, agents: CheckedAgents, family: Family, execute: Execute): AgentPowers {
-  const background = new BackgroundAgents(run, family.slot)
-  const spawner = new Spawner(run, agents, family, execute, background)
+/** The agents of a run with these settings. */
+export function agentsOf(run: OpenRun, settings: CheckedAgents): Agents {
+  const background = new BackgroundAgents(run)
+  const spawner = new Spawner(run, settings, background)
   return {
     spawn: (call, request, options) =>
       request.background ? spawner.begin(call, request, options) : spawner.spawn(call, request, options),
-    send: (to, text) => sendMessage(run, family, to, text),
+    send: (to, text) => sendMessage(run, to, text),
     background: {
       get isPending() {
         return background.isPending
@@ -73,16 +68,12 @@ interface Job {
 
 class Spawner {
   readonly #run: OpenRun
-  readonly #agents: CheckedAgents
-  readonly #family: Family
-  readonly #execute: Execute
+  readonly #settings: CheckedAgents
   readonly #background: BackgroundAgents
 
-  constructor(run: OpenRun, agents: CheckedAgents, family: Family, execute: Execute, background: BackgroundAgents) {
+  constructor(run: OpenRun, settings: CheckedAgents, background: BackgroundAgents) {
     this.#run = run
-    this.#agents = agents
-    this.#family = family
-    this.#execute = execute
+    this.#settings = settings
     this.#background = background
   }
 
@@ -92,7 +83,7 @@ class Spawner {
     return this.#orRefused(resumed, async () => {
       const job = await this.#jobOf(call.callId, request, resumed, { above: this.#run.controls, keep })
       if (!resumed) this.#count()
-      const { slot } = this.#family
+      const { slot } = this.#run.tree
       return slot ? slot.during(() => this.#complete(job)) : this.#complete(job)
     })
   }
@@ -122,7 +113,7 @@ class Spawner {
       try {
         await this.#inBackground(callId, known, true, () => {
           // The agent of a run that was forked: this run starts its own.
-          if (!byId.has(agentId)) this.#family.tree.started++
+          if (!byId.has(agentId)) this.#run.tree.shared.started++
         })
       } catch (error) {
         if (!(error instanceof ToolError)) return this.#run.controls.lose(error)
@@ -185,13 +176,13 @@ class Spawner {
     resumed: boolean,
     { above, keep }: Pick<Job, "above" | "keep">,
   ): Promise<Job> {
-    const { place } = this.#family
-    const type = this.#agents.types.get(request.agent ?? GENERAL)
+    const { level } = this.#run.tree
+    const type = this.#settings.types.get(request.agent ?? GENERAL)
     if (!type) throw undefinedType(request.agent)
-    if (place.level >= this.#agents.depth) throw new ToolError("denied", "Agents cannot be nested any deeper here.")
+    if (level >= this.#settings.depth) throw new ToolError("denied", "Agents cannot be nested any deeper here.")
     const agentId = agentIdOf(this.#run.config, callId)
     const key = agentKey(this.#run.key, agentId)
-    const tools = childTools(this.#run, type, this.#agents, place.level + 1)
+    const tools = childTools(this.#run, type, this.#settings, level + 1)
     const row = resumed ? await readRunRow(this.#run.config, key) : nothing
     if (row.isRemoved) throw new ToolError("not_found", "The agent was removed.")
     return { callId, agentId, key, type, request, tools, row, above, keep, isRecorded: false }
@@ -199,18 +190,18 @@ class Spawner {
 
   /** Counts a new agent. What an earlier process began was counted when the run was opened. */
   #count(): void {
-    const { tree } = this.#family
-    const { total } = this.#agents
-    if (tree.started >= total) throw new ToolError("denied", `The run has started all of its ${total} agents.`)
-    tree.started++
+    const { shared } = this.#run.tree
+    const { total } = this.#settings
+    if (shared.started >= total) throw new ToolError("denied", `The run has started all of its ${total} agents.`)
+    shared.started++
   }
 
   /** Runs the agent. Returns its journal's fold, or the error for which it could not begin. */
   async #work(job: Job): Promise<RunProjection | LonghaulError | "lost" | "stopped" | "released"> {
-    const { publisher, ledger } = this.#run
+    const { config, publisher, tree } = this.#run
+    const { watch, monitor, slots, execute } = tree.shared
     const { above } = job
-    const { tree, place } = this.#family
-    const slot = new Slot(tree.permits, above.halting)
+    const slot = new Slot(slots, above.halting)
     await slot.take()
     // One that exists continues on the next resume.
     if (above.stopping) {
@@ -225,25 +216,30 @@ class Spawner {
     const controls = new RunControls()
     const unlink = linkControls(above, controls)
     let agent: OpenRun | undefined
-    const name = `${place.name}/${job.type.name}`
-    const deniesQuestions = this.#agents.gates === "deny"
-    const result = await this.#execute(this.#run.config, job.key, () => this.#opening(job), {
+    const position: RunTree = {
+      level: tree.level + 1,
+      name: `${tree.name}/${job.type.name}`,
+      deniesQuestions: this.#settings.gates === "deny",
+      parent: this.#run,
+      slot,
+      shared: tree.shared,
+    }
+    const result = await execute(config, job.key, () => this.#opening(job), {
       publisher: publisher.forAgent(job.key.agent ?? ""),
       controls,
-      ledger,
-      family: { tree, place: { level: place.level + 1, name, deniesQuestions }, parent: this.#run, slot },
+      position: { agent: position },
       opened: (opened) => {
         agent = opened
-        const stopMonitoring = tree.monitor.add(opened)
+        const stopMonitoring = monitor.add(opened)
         return async () => {
           await stopMonitoring()
-          if (opened.controls.cause?.kind === "lost") tree.watch.abandon(job.key, opened.journal.shard)
+          if (opened.controls.cause?.kind === "lost") watch.abandon(job.key, opened.journal.shard)
         }
       },
     })
     unlink()
     slot.free()
-    await tree.monitor.readInbox(this.#run)
+    await monitor.readInbox(this.#run)
     if (agent && agent.projection.status !== "running") return agent.projection
     const { code, message, ...rest } = result.error ?? unexplained
     const error = new LonghaulError(code, message, rest)
@@ -255,7 +251,7 @@ class Spawner {
   /** A new agent, or the one that the journal has: it is taken from any other process, because this one owns its run. */
   async #opening(job: Job): Promise<Opening> {
     const { key, row, type, request, tools } = job
-    const { watch } = this.#family.tree
+    const { watch } = this.#run.tree.shared
     const abandoned = (shard: number) => watch.abandon(key, shard)
     if (row.found === null) {
       const input = await childInput(this.#run, type, tools, request)

@@ -17,7 +17,7 @@ export class CallQuestion {
     this.#run = run
     this.#call = call
     const ask = (question: string, state: Json) => this.#ask(question, state)
-    const canAsk = !run.place?.deniesQuestions || asksLive(run.policy)
+    const canAsk = !run.tree.deniesQuestions || asksLive(run.policy)
     this.context = { ...(answered && { answered }), ...(canAsk && { ask }) }
   }
 

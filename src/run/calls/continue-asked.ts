@@ -39,7 +39,7 @@ export async function askForCall(
   const open = async () => {
     const mayAsk = !runner.isAsked && !run.controls.stopping && !run.controls.releasing
     if (mayAsk && (await waitForAnswer(run, call, question))) return "answered"
-    if (!run.place?.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
+    if (!run.tree.deniesQuestions || run.controls.stopping) return runner.suspend(call, question)
     return runner.record(call, denied(call, `an agent cannot ask a person: ${asked.question}`))
   }
   const end = await runner.oneAtATime(open)

@@ -227,7 +227,7 @@ export function realCall(run: OpenRun, call: ToolCall, ownUses?: UsesOf): Policy
     workspace: config.workspace,
     runId: key.runId,
     runScope: runScope(run.tenant, key),
-    ...(run.place && { agent: run.place.name }),
+    ...(run.tree.level > 0 && { agent: run.tree.name }),
     backend: run.target.backend.name,
     // A tool that the backend runs itself does not use this sandbox.
     sandboxed: !isForeign && config.env.shell?.isSandboxRequired === true,

@@ -105,7 +105,7 @@ async function finishCall(
     if (outcome) return outcome
   }
   const isTold = isOnceNow && (unknownOutcomeOf(tool, finalArgs) ?? run.input.unknownOutcome) !== "pause"
-  if (run.place?.deniesQuestions || isTold) return runner.record(call, unknown(call))
+  if (run.tree.deniesQuestions || isTold) return runner.record(call, unknown(call))
   const question = `The process running ${name} stopped before its outcome was recorded.`
   return runner.suspend(call, { args: begun ?? finalArgs, reason: "unknown_outcome", question })
 }

@@ -12,8 +12,8 @@ import type { OffloadResult } from "../../tools/kernel/dispatch.ts"
 import { effectOf, hasEffectPerCall } from "../../tools/kernel/effect-of.ts"
 import { actingTool } from "../../tools/kernel/inner-of.ts"
 import { Offload } from "../offload/offload.ts"
+import type { SpawnEnd, SpawnOptions } from "../state/agents.ts"
 import type { OpenRun } from "../state/open-run.ts"
-import type { SpawnEnd, SpawnOptions } from "../state/place.ts"
 import { realArgs } from "../state/redact-events.ts"
 import { moreUrgent, type Suspension } from "../state/stops.ts"
 import { approvalRequest, type DecideAgain, type Waited, waitForApproval } from "./ask.ts"
@@ -262,7 +262,7 @@ export class CallRunner implements AskedCallRunner {
         verdict = await waitForApproval(run, call, verdict, decideCall)
       }
       if (verdict.kind !== "ask") return verdict
-      if (run.place?.deniesQuestions && !run.controls.stopping)
+      if (run.tree.deniesQuestions && !run.controls.stopping)
         return { kind: "deny", reason: `an agent cannot ask a person: ${verdict.question}` }
       this.suspend(call, verdict)
       return { kind: "suspended" }

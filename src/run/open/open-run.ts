@@ -4,55 +4,30 @@ import type { Model } from "../../contract/provider.ts"
 import type { SessionRef } from "../../contract/session.ts"
 import type { RunKey } from "../../contract/store.ts"
 import type { RecordedWebhook } from "../../contract/webhook.ts"
-import { runExists, type TakeOptions, takeRun } from "../../journal/journal.ts"
+import { runExists, takeRun } from "../../journal/journal.ts"
 import { runPath } from "../../journal/paths.ts"
 import { RunProjection } from "../../journal/projection.ts"
 import { tenantOf } from "../../lib/tenant/run-keys.ts"
 import { recordedPolicy } from "../../policy/policies.ts"
-import type { FoundRun } from "../../runs/read-runs.ts"
 import { markTake } from "../../runs/run-index.ts"
 import { type RunTarget, recordedTarget } from "../../settings/backends/targets.ts"
 import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { CheckedInput } from "../../settings/input/input.ts"
 import { recordedAgents } from "../../settings/options/agents.ts"
 import { recordedCheck } from "../../settings/options/output.ts"
-import type { RunControls } from "../state/controls.ts"
 import { RunHooks } from "../state/hooks.ts"
 import { Ledger, type Spent } from "../state/ledger.ts"
-import type { OpenRun } from "../state/open-run.ts"
-import type { Place } from "../state/place.ts"
-import type { Publisher } from "../state/publisher.ts"
+import type { OpenRun, RunContext } from "../state/open-run.ts"
+import type { Opening } from "../state/opening.ts"
+import { rootTree } from "../state/root-tree.ts"
 import { toolDigest } from "../state/tool-digest.ts"
 import { type AgentsBelow, agentsBelow, none } from "./agents-below.ts"
-
-/** Describes how this process opens a run: as a new run or as a resumed one. */
-export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" | "abandoned"> {
-  readonly input: CheckedInput
-  readonly isNew: boolean
-  /** The run as it was read, if it existed before. */
-  readonly found?: FoundRun
-  /** True for a resumed run if no other process can still be running the calls of its last owner. */
-  readonly ownerStopped?: boolean
-  /** A message for the model, sent before the run continues. */
-  readonly message?: string
-  /** Chooses the receiver of a background run's webhook. */
-  webhookOf?(history: RunProjection): RecordedWebhook | undefined
-  /** Returns the first records of the new owner. `history`: the fold over the existing records; empty for a new run. */
-  first(history: RunProjection): readonly RecordBody[]
-  /**
-   * Plans the opening again, from records that are not those of `found`: between reading and taking the run, its owner went on
-   * or another process took it. `isExtended`: the records of `found` still count. Absent for a new run, which has no records.
-   */
-  again?(records: readonly RunRecord[], isExtended: boolean): Promise<Opening>
-}
 
 export async function openRun(
   config: ResolvedConfig,
   key: RunKey,
   opening: Opening,
-  publisher: Publisher,
-  controls: RunControls,
-  { above, place }: { readonly above?: Ledger | undefined; readonly place?: Place | undefined } = {},
+  { publisher, controls, position }: RunContext,
 ): Promise<{ readonly run: OpenRun; readonly opening: Opening }> {
   const folder = config.store.folder(runPath(key))
   let taken = opening
@@ -90,6 +65,10 @@ export async function openRun(
   const target = chain[entry] ?? chain[0]
   const tenant = projection.tenant ?? (await tenantOf(config.store, key.workspaceId))
   const below = opening.isNew ? none : await agentsBelow(config, key, projection)
+  const tree =
+    "agent" in position
+      ? position.agent
+      : rootTree(position.services, input.agents ? input.agents.atOnce : 0, below.agents)
   const run: OpenRun = {
     config,
     key: { ...key, tenant: projection.tenant },
@@ -100,9 +79,8 @@ export async function openRun(
     projection,
     publisher,
     controls,
-    ledger: new Ledger(input.limits, spentBy(projection, below), above),
-    ...(place && { place }),
-    agentsBelow: below.agents,
+    ledger: new Ledger(input.limits, spentBy(projection, below), tree.parent?.ledger),
+    tree,
     hooks: new RunHooks(
       config.hooks,
       { runId, nodeId, ...(agent && { agent }), signal: controls.signal },
@@ -180,10 +158,10 @@ export async function newRun(
   input: CheckedInput,
   after?: number,
 ): Promise<Opening> {
-  const place = after === undefined ? { fresh: true } : { after }
+  const shard = after === undefined ? { fresh: true } : { after }
   // The keys of an agent begin like those of its run.
   const tenant = key.agent === undefined ? await tenantOf(config.store, key.workspaceId) : key.tenant
-  return { input, isNew: true, ...place, first: () => [runStart(config, { ...key, tenant }, input)] }
+  return { input, isNew: true, ...shard, first: () => [runStart(config, { ...key, tenant }, input)] }
 }
 
 function runStart(config: ResolvedConfig, { runId, nodeId, tenant }: RunKey, input: CheckedInput): RecordBody {

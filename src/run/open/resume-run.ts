@@ -38,9 +38,9 @@ import type { Dispatcher } from "../../tools/kernel/dispatch.ts"
 import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import { callDigest } from "../calls/decide.ts"
 import { missingExtensions, missingFix } from "../extensions/missing.ts"
+import type { Opening } from "../state/opening.ts"
 import { toolDigest } from "../state/tool-digest.ts"
 import { earlierExchanges } from "./conversation.ts"
-import type { Opening } from "./open-run.ts"
 import type { ReleasedRuns } from "./released-runs.ts"
 
 /**

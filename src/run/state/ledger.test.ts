@@ -1,17 +1,15 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
+import { runUnder } from "../../../test/support/run-under.ts"
 import { native } from "../../backends/native/index.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Reserve } from "../../contract/event.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
-import { startRun } from "../../runtime/handle.ts"
 import { resolveConfig } from "../../settings/config/config.ts"
-import { runKey } from "../../settings/input/input.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
-import { beginning } from "../execute-run.ts"
 import { Ledger } from "./ledger.ts"
 
 const usageOf = (tokens: number | null, costUsd: number | null): Usage => ({
@@ -96,10 +94,7 @@ test("a $0.05 limit over 20 parallel runs of one ledger is exceeded by at most o
   const config = resolveConfig(given, { store: () => store, backend: native, again: createRuntime })
   const results = await Promise.all(
     Array.from({ length: 20 }, () => {
-      const input = { task: "x", maxOutputTokens: 200 }
-      const key = runKey(config, input)
-      const options = { streamed: false, ledger, opened: () => async () => {} }
-      return startRun(config, key, () => beginning(config, key, input, () => false), options).handle.result
+      return runUnder(ledger, config, { task: "x", maxOutputTokens: 200 })
     }),
   )
   const spent = results.reduce((sum, { usage: { costUsd } }) => sum + (costUsd ?? 0), 0)
@@ -251,11 +246,7 @@ test("the reserve of a turn that was not answered comes back to a shared ledger"
     limits: { tokens: 10 },
   }
   const config = resolveConfig(given, { store: memoryStore, backend: native, again: createRuntime })
-  const input = { task: "x" }
-  const key = runKey(config, input)
-  const options = { streamed: false, ledger, opened: () => async () => {} }
-  const { handle } = startRun(config, key, () => beginning(config, key, input, () => false), options)
-  expect(await handle.result).toMatchObject({ error: { code: "auth" } })
+  expect(await runUnder(ledger, config, { task: "x" })).toMatchObject({ error: { code: "auth" } })
   // A call would have to wait if anything were still reserved.
   const next = ledger.reserve({ tokens: 1, usd: null }, never)
   const waits = new Promise((resolve) => setImmediate(resolve, "waits"))

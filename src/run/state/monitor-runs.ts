@@ -3,17 +3,16 @@ import { type InboxMessage, readMessage, skipped, type UnreadableMessage } from 
 import { runPath } from "../../journal/paths.ts"
 import { unreferenced } from "../../lib/abort.ts"
 import { writeState } from "../../runs/state-file.ts"
-import type { OpenRun } from "./open-run.ts"
+import type { InboxMonitor, OpenRun } from "./open-run.ts"
 
 /**
  * Monitors the active runs of a runtime in the background: reads their inboxes and writes their state files. One timer serves
  * all runs; a run that ends before its first tick costs nothing.
  */
-export class RunMonitor {
+export class RunMonitor implements InboxMonitor {
   readonly #runs = new Set<MonitoredRun>()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** Returns a function that stops the monitoring. */
   add(run: OpenRun): () => Promise<void> {
     const monitored = new MonitoredRun(run)
     this.#runs.add(monitored)
@@ -28,12 +27,10 @@ export class RunMonitor {
     }
   }
 
-  /** Reads the inbox of a monitored run now: an agent that has just ended may have sent a message. */
   async readInbox(run: OpenRun): Promise<void> {
     for (const monitored of this.#runs) if (monitored.isOf(run)) await monitored.readNow()
   }
 
-  /** Delivers the message in a slot now. False: the run takes no more messages. Undefined: it is not monitored here. */
   async deliver(key: RunKey, slot: number): Promise<boolean | undefined> {
     for (const monitored of this.#runs) if (monitored.hasKey(key)) return monitored.deliver(slot)
     return undefined

@@ -57,7 +57,7 @@ import {
   webhookShape,
 } from "../../lib/schema/contract-shapes.ts"
 import { checkShape, having, listOf, recordOf, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
-import type { Permits } from "../../lib/semaphore.ts"
+import type { Semaphore } from "../../lib/semaphore.ts"
 import { sha256 } from "../../lib/sha256.ts"
 import type { ActivePolicy } from "../../policy/pipeline.ts"
 import { type PolicyHost, policies, policyShape } from "../../policy/policies.ts"
@@ -108,9 +108,9 @@ export interface Defaults {
   /** What the host adds to a policy: files, real paths, services. */
   readonly policy?: PolicyHost
   /** Creates a runtime of the same kind with another configuration. `permits`: the slots that its runs share with others. */
-  again(config: RuntimeConfig, permits: Permits | undefined): Runtime
+  again(config: RuntimeConfig, permits: Semaphore | undefined): Runtime
   /** See `again`. */
-  readonly permits?: Permits | undefined
+  readonly permits?: Semaphore | undefined
 }
 
 /** The configuration after validation, with all defaults applied, frozen. */

@@ -3,7 +3,7 @@ import { usesNothing } from "../../lib/access/arguments.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
 import type { CheckedAgents } from "../options/agents.ts"
 
-/** The tools of an agent that may start others, or that another one started. `level`: see `Place`. */
+/** The tools of an agent that may start others, or that another one started. `level`: see `RunTree`. */
 export function agentTools(agents: CheckedAgents, level = 0): readonly Tool[] {
   const tools = level < agents.depth ? [agentTool(agents), sendMessageTool()] : [sendMessageTool()]
   for (const tool of tools) ours.add(tool)

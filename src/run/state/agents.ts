@@ -3,26 +3,16 @@ import type { AgentRequest, ToolOutcome } from "../../contract/tool.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { RunStop, Suspension } from "./stops.ts"
 
-/** Where an agent is in the tree below its run. */
-export interface Place {
-  /** 0: the run itself. */
-  readonly level: number
-  /** The names of the types from the run on, for the policy: `root/reviewer`. */
-  readonly name: string
-  /** True if its calls are denied that a person would have to decide about. */
-  readonly deniesQuestions: boolean
-}
-
-/** What the calls of a run can do with agents. */
-export interface AgentPowers {
+/** The agents of a run, for its calls. */
+export interface Agents {
   spawn(call: ToolCall, request: AgentRequest, options: SpawnOptions): Promise<SpawnEnd>
   /** Rejects with a `ToolError` if there is no such agent, or it has ended. */
   send(to: string, text: string): Promise<void>
-  readonly background: BackgroundPowers
+  readonly background: AgentsInBackground
 }
 
 /** The agents of a run whose calls do not wait for them. */
-export interface BackgroundPowers {
+export interface AgentsInBackground {
   /** True unless the model has received the end of each. */
   readonly isPending: boolean
   /** Takes up those of earlier processes. */
