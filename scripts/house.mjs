@@ -10,9 +10,9 @@ import { readSource } from "./house/read-source.mjs"
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)))
 const longest = { "src/backends/native/loop.ts": 250, "src/run/session/drive.ts": 250 }
-const LONGEST_FILE = 400
-const LONGEST_FUNCTION = 80
-const LARGEST_FOLDER = 30
+const MAX_FILE_LINES = 400
+const MAX_FUNCTION_LINES = 80
+const MAX_FOLDER_FILES = 30
 /** The life of a run, in four rooms: their folders import each other in one direction only. */
 const ROOMS_OF_A_RUN = /^src\/(settings|runs|run|runtime)(\/|$)/
 const problems = []
@@ -53,18 +53,18 @@ const inRooms = mutual.filter((pair) => pair.every((folder) => ROOMS_OF_A_RUN.te
 console.log(`folders that import each other: ${mutual.length}, of the rooms of a run: ${inRooms.length}`)
 
 for (const { path, lines, text } of files) {
-  const limit = longest[path] ?? LONGEST_FILE
+  const limit = longest[path] ?? MAX_FILE_LINES
   if (lines > limit) problems.push(`${path} has ${lines} lines, more than ${limit}`)
   if (!/^src\/(hosts\/node|cli)\//.test(path)) {
     for (const name of nodeImports(text)) problems.push(`${path} imports ${name}: only hosts/node and cli may`)
   }
 }
 for (const { path, line, name, lines } of functions) {
-  if (lines > LONGEST_FUNCTION)
-    problems.push(`${path}:${line} ${name} has ${lines} lines, more than ${LONGEST_FUNCTION}`)
+  if (lines > MAX_FUNCTION_LINES)
+    problems.push(`${path}:${line} ${name} has ${lines} lines, more than ${MAX_FUNCTION_LINES}`)
 }
 for (const [folder, count] of shipped) {
-  if (count > LARGEST_FOLDER) problems.push(`${folder} has ${count} shipped files, more than ${LARGEST_FOLDER}`)
+  if (count > MAX_FOLDER_FILES) problems.push(`${folder} has ${count} shipped files, more than ${MAX_FOLDER_FILES}`)
 }
 for (const { path, line, text, isExplained } of casts) {
   if (!isExplained) problems.push(`${path}:${line} a cast gives no reason: ${text}`)

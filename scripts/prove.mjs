@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 const ALL_CRASHES = { LONGHAUL_ALL_CRASHES: "1" }
-const LONGEST = 300
+const MAX_LENGTH = 300
 
 /**
  * `files` are tests; `machine`: some that need more than Node; `backends`: some that need the programs of vendors, which
@@ -294,7 +294,7 @@ function printTable(results) {
   const cells = results.flatMap(({ name, counts, bar, ok }) =>
     counts.map((count, index) => [
       index === 0 ? name : "",
-      count.length > LONGEST ? `${count.slice(0, LONGEST - 1)}…` : count,
+      count.length > MAX_LENGTH ? `${count.slice(0, MAX_LENGTH - 1)}…` : count,
       index === 0 ? bar : "",
       index === 0 ? (ok ? "ok" : "FAIL") : "",
     ]),

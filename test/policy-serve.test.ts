@@ -54,10 +54,10 @@ test("a policy file with a problem is not served", async () => {
   const file = join(folder, "longhaul.policy.json")
   writeFileSync(file, '{"version":1,"rules":[{"dney":{"tool":"Bash"}}]}')
   const server = spawn(process.execPath, [program, "policy", "serve", file])
-  let complaint = ""
+  let stderr = ""
   server.stderr.setEncoding("utf8").on("data", (text) => {
-    complaint += text
+    stderr += text
   })
   const [code] = await once(server, "close")
-  expect([code, complaint.includes("dney")]).toEqual([1, true])
+  expect([code, stderr.includes("dney")]).toEqual([1, true])
 })

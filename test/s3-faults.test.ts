@@ -25,11 +25,11 @@ afterAll(async () => {
 
 let made = 0
 /** The same place in the bucket twice: through the faulty proxy, and directly. */
-function stores(): { troubled: Store; sound: Store } {
+function stores(): { faulty: Store; sound: Store } {
   const prefix = `faults-${made++}`
   decide = () => undefined
   return {
-    troubled: s3Store({ ...server.options, endpoint: proxy.endpoint, prefix, timeoutMs: 300 }),
+    faulty: s3Store({ ...server.options, endpoint: proxy.endpoint, prefix, timeoutMs: 300 }),
     sound: s3Store({ ...server.options, prefix }),
   }
 }
@@ -37,7 +37,7 @@ function stores(): { troubled: Store; sound: Store } {
 const note = (index: number) => ({ type: "warning", code: "note", message: `note ${index}` }) as const
 
 /** Flushes notes one by one; returns the acknowledged ones and the final error. */
-async function flushNotes(store: Store, count: number): Promise<{ acknowledged: RunRecord[]; trouble?: unknown }> {
+async function flushNotes(store: Store, count: number): Promise<{ acknowledged: RunRecord[]; failure?: unknown }> {
   const acknowledged: RunRecord[] = []
   try {
     const journal = await takeRun(store.folder("run"), {
@@ -50,8 +50,8 @@ async function flushNotes(store: Store, count: number): Promise<{ acknowledged: 
     }
     await journal.release()
     return { acknowledged }
-  } catch (trouble) {
-    return { acknowledged, trouble }
+  } catch (failure) {
+    return { acknowledged, failure }
   }
 }
 
@@ -64,13 +64,13 @@ const writeFaults: readonly S3Fault[] = ["refused-500", "refused-503", "refused-
 
 describe("a journal on a faulty store loses nothing and repeats nothing", () => {
   test.each(writeFaults)("every third write fails with %s", async (fault) => {
-    const { troubled, sound } = stores()
-    await troubled.check?.()
+    const { faulty, sound } = stores()
+    await faulty.check?.()
     let writes = 0
     const before = proxy.happened.get(fault) ?? 0
     decide = ({ method }) => (method === "PUT" && ++writes % 3 === 0 ? fault : undefined)
-    const { acknowledged, trouble } = await flushNotes(troubled, 12)
-    expect(trouble).toBeUndefined()
+    const { acknowledged, failure } = await flushNotes(faulty, 12)
+    expect(failure).toBeUndefined()
     expect(acknowledged.map((record) => record.type === "warning" && record.message)).toEqual(
       Array.from({ length: 12 }, (_, index) => `note ${index}`),
     )
@@ -79,10 +79,10 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
   })
 
   test("failed reads, stale listings and failed lookups are retried", async () => {
-    const { troubled, sound } = stores()
-    const first = await flushNotes(troubled, 5)
+    const { faulty, sound } = stores()
+    const first = await flushNotes(faulty, 5)
     // The current listing is what later ones will return.
-    await troubled.folder("run").list()
+    await faulty.folder("run").list()
     const second = await flushNotes(sound, 5)
     const faults: readonly S3Fault[] = ["half", "refused-500", "silent", "refused-503"]
     const broken = new Set<string>()
@@ -93,21 +93,21 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
       broken.add(path)
       return faults[broken.size % faults.length]
     }
-    const third = await flushNotes(troubled, 5)
+    const third = await flushNotes(faulty, 5)
     const told = [...first.acknowledged, ...second.acknowledged, ...third.acknowledged]
-    expect(third.trouble).toBeUndefined()
+    expect(third.failure).toBeUndefined()
     expect(told).toHaveLength(15)
     expect(await historyOf(sound)).toEqual(told)
     for (const fault of ["stale", ...faults] as const) expect(proxy.happened.get(fault)).toBeGreaterThan(0)
   })
 
   test("a store that stays unreachable gives a typed error, and acknowledged records are kept", async () => {
-    const { troubled, sound } = stores()
-    await troubled.check?.()
+    const { faulty, sound } = stores()
+    await faulty.check?.()
     let writes = 0
     decide = ({ method }) => (method === "PUT" && ++writes > 4 ? "refused-503" : undefined)
-    const { acknowledged, trouble } = await flushNotes(troubled, 12)
-    expect(trouble).toMatchObject({
+    const { acknowledged, failure } = await flushNotes(faulty, 12)
+    expect(failure).toMatchObject({
       code: "storage",
       retryable: true,
       message: expect.stringContaining("503 SlowDown"),
@@ -117,12 +117,12 @@ describe("a journal on a faulty store loses nothing and repeats nothing", () => 
   })
 
   test("a write that lands after its sender timed out counts once, however often it was sent", async () => {
-    const { troubled, sound } = stores()
-    await troubled.check?.()
+    const { faulty, sound } = stores()
+    await faulty.check?.()
     let writes = 0
     decide = ({ method }) => (method === "PUT" && ++writes > 3 ? "late" : undefined)
-    const { acknowledged, trouble } = await flushNotes(troubled, 6)
-    expect(trouble).toMatchObject({ code: "storage" })
+    const { acknowledged, failure } = await flushNotes(faulty, 6)
+    expect(failure).toMatchObject({ code: "storage" })
     expect(acknowledged).toHaveLength(3)
     const history = await historyOf(sound)
     expect(history.slice(0, 3)).toEqual(acknowledged)
@@ -180,7 +180,7 @@ test("runs over a faulty store end normally or with a typed error, and no effect
     "half",
     "slow",
   ]
-  const { troubled, sound } = stores()
+  const { faulty, sound } = stores()
   decide = () => (pick(6) === 0 ? mix[pick(mix.length)] : undefined)
   const effects: string[] = []
   const pay = defineTool({
@@ -200,7 +200,7 @@ test("runs over a faulty store end normally or with a typed error, and no effect
       ...invoices.map((invoice) => ({ parts: [{ toolCall: { name: "Pay", args: { invoice } } }] })),
       "All paid.",
     ])
-    const runtime = createRuntime({ store: troubled, model, tools: [pay] })
+    const runtime = createRuntime({ store: faulty, model, tools: [pay] })
     const result = await runtime.run({ task: "Pay.", runId: `run-${run}` })
     const ending = result.error?.code ?? result.status
     endings.set(ending, (endings.get(ending) ?? 0) + 1)

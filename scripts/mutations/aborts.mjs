@@ -92,8 +92,8 @@ export const mutations = [
     [
       [
         "src/extensions/knowledge",
-        "const options = { signal, maxBytes: LARGEST_DOCUMENT,",
-        `const options = { signal: signal && ${never}, maxBytes: LARGEST_DOCUMENT,`,
+        "const options = { signal, maxBytes: MAX_DOCUMENT_BYTES,",
+        `const options = { signal: signal && ${never}, maxBytes: MAX_DOCUMENT_BYTES,`,
       ],
     ],
     ends("a document of the knowledge that is on the web"),

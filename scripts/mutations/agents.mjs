@@ -91,7 +91,7 @@ export const mutations = [
   ),
   mutation(
     "agents: a process that resumes a run forgets its agents in the background",
-    [["src/run", "await run.agents?.background.takeUp()", ""]],
+    [["src/run", "await run.agents?.background.resume()", ""]],
     background("RES-02 after any number of writes"),
   ),
   mutation(
@@ -133,7 +133,7 @@ export const mutations = [
   ),
   mutation(
     "agents: any number of changed files is named",
-    [[agents, "changed.slice(0, MOST_FILES)", "changed"]],
+    [[agents, "changed.slice(0, MAX_FILES)", "changed"]],
     near("names twenty of the files that it changed"),
   ),
   mutation(

@@ -34,12 +34,12 @@ export const mutations = [
   ),
   mutation(
     "compaction: a fixed part that is too large is not noticed before a call",
-    [[native, "const LARGEST_FIXED = 0.7", "const LARGEST_FIXED = 70"]],
+    [[native, "const MAX_FIXED_PART = 0.7", "const MAX_FIXED_PART = 70"]],
     fault("a fixed part that is too large makes no call at all"),
   ),
   mutation(
     "compaction: summaries that follow one another do not end a run",
-    [[native, "const MOST_CLOSE_HEADS = 3", "const MOST_CLOSE_HEADS = 300"]],
+    [[native, "const MAX_CLOSE_HEADS = 3", "const MAX_CLOSE_HEADS = 300"]],
     fault("fills the window again after every summary"),
   ),
   mutation(
@@ -95,7 +95,7 @@ export const mutations = [
   ),
   mutation(
     "compaction: a turn may be refused fifty times",
-    [[native, "const MOST_OVERFLOWS = 2", "const MOST_OVERFLOWS = 50"]],
+    [[native, "const MAX_OVERFLOWS = 2", "const MAX_OVERFLOWS = 50"]],
     bound("a third refusal of one turn"),
   ),
   mutation(

@@ -142,12 +142,12 @@ export const mutations = [
   ),
   mutation(
     "confinement: an exception is cut before its secrets are replaced",
-    [["src/tools/kernel/tool-exception.ts", "redact(text).slice(0, LONGEST)", "redact(text.slice(0, LONGEST))"]],
+    [["src/tools/kernel/tool-exception.ts", "redact(text).slice(0, MAX_LENGTH)", "redact(text.slice(0, MAX_LENGTH))"]],
     exception("no part of a secret remains if a long message is cut within it or one secret contains another"),
   ),
   mutation(
     "confinement: an exception keeps its secrets",
-    [["src/tools/kernel/tool-exception.ts", "redact(text).slice(0, LONGEST)", "text.slice(0, LONGEST)"]],
+    [["src/tools/kernel/tool-exception.ts", "redact(text).slice(0, MAX_LENGTH)", "text.slice(0, MAX_LENGTH)"]],
     exception("a tool's exception appears only in toolError and at debug, with known secrets redacted"),
   ),
   mutation(

@@ -200,8 +200,8 @@ export const mutations = [
     [
       [
         runtime,
-        "      this.#trouble(slot, error instanceof Error",
-        '      if (slot === "preToolCall") throw error\n      this.#trouble(slot, error instanceof Error',
+        "      this.#onFailure(slot, error instanceof Error",
+        '      if (slot === "preToolCall") throw error\n      this.#onFailure(slot, error instanceof Error',
       ],
     ],
     controls("HOOK-02 a preToolCall that throws"),

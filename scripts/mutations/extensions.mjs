@@ -133,8 +133,8 @@ export const mutations = [
     [
       [
         api,
-        "startOf(beforeCut(body, LONGEST_FAILURE, redact), LONGEST_FAILURE)",
-        "startOf(redact === undefined ? beforeCut(body, 0, redact) : body, LONGEST_FAILURE)",
+        "startOf(beforeCut(body, MAX_FAILURE_LENGTH, redact), MAX_FAILURE_LENGTH)",
+        "startOf(redact === undefined ? beforeCut(body, 0, redact) : body, MAX_FAILURE_LENGTH)",
       ],
     ],
     kept("and the start of a long failure show no part of a declared secret"),

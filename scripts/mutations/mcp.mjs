@@ -104,7 +104,7 @@ export const mutations = [
   ),
   mutation(
     "mcp: a server may ask for a login without end",
-    [[mcp, "const MOST_LOGINS = 2", "const MOST_LOGINS = 200"]],
+    [[mcp, "const MAX_LOGINS = 2", "const MAX_LOGINS = 200"]],
     connection("whenever it is connected to gets two logins of a person"),
     connection("for each request gets two logins of a person"),
   ),
@@ -136,7 +136,7 @@ export const mutations = [
   ),
   mutation(
     "mcp: two tools of one server with the same cleaned name share it",
-    [[mcp, "plain.length <= LONGEST_NAME && names.get(plain) === 1", "plain.length <= LONGEST_NAME"]],
+    [[mcp, "plain.length <= MAX_NAME_LENGTH && names.get(plain) === 1", "plain.length <= MAX_NAME_LENGTH"]],
     definitions("with a long name, or one that collides after cleaning"),
   ),
   mutation(

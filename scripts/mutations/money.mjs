@@ -180,7 +180,7 @@ export const mutations = [
     [
       [
         "src/run/session/host.ts",
-        "if (complaint !== undefined || controls.hasUnread) await",
+        "if (validationError !== undefined || controls.hasUnread) await",
         "if (controls.hasUnread) await",
       ],
     ],
@@ -191,8 +191,8 @@ export const mutations = [
     [
       [
         "src/run/session/host.ts",
-        "if (complaint !== undefined || controls.hasUnread) await",
-        "if (complaint !== undefined) await",
+        "if (validationError !== undefined || controls.hasUnread) await",
+        "if (validationError !== undefined) await",
       ],
     ],
     hostTest("a program is stopped before it gets a message that came before"),

@@ -48,7 +48,7 @@ export const mutations = [
   ),
   mutation(
     "questions: a call asks for ever",
-    [[calls, "const MOST_QUESTIONS = 10", "const MOST_QUESTIONS = 1000"]],
+    [[calls, "const MAX_QUESTIONS = 10", "const MAX_QUESTIONS = 1000"]],
     runtime("that asks for ever is stopped after ten questions"),
     server("by asking for ever is stopped after ten questions"),
   ),
@@ -194,7 +194,7 @@ export const mutations = [
   ),
   mutation(
     "questions: a server keeps as much as it likes with the client",
-    [[mcp, "const MOST_STATE_BYTES = 64 * 1024", "const MOST_STATE_BYTES = 640 * 1024"]],
+    [[mcp, "const MAX_STATE_BYTES = 64 * 1024", "const MAX_STATE_BYTES = 640 * 1024"]],
     server("by keeping more than 64 KB with the client"),
   ),
   mutation(

@@ -40,8 +40,8 @@ export const mutations = [
     [
       [
         "src/lib/retry.ts",
-        "return failure.retryAfterMs <= LONGEST_ASKED_MS ? failure.retryAfterMs : null",
-        "return failure.retryAfterMs <= LONGEST_ASKED_MS ? 0 : null",
+        "return failure.retryAfterMs <= MAX_ASKED_MS ? failure.retryAfterMs : null",
+        "return failure.retryAfterMs <= MAX_ASKED_MS ? 0 : null",
       ],
     ],
     ["src/lib/retry.test.ts", "Retry-After is honoured exactly"],

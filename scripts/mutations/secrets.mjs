@@ -90,7 +90,7 @@ export const mutations = [
       [
         "src/settings/config/secrets.ts",
         "redactor.cut(failure.message)",
-        "redactor.text(failure.message.slice(0, LONGEST_MESSAGE))",
+        "redactor.text(failure.message.slice(0, MAX_MESSAGE_LENGTH))",
       ],
     ],
     ["src/settings/config/secrets.test.ts", "a failure is masked before it is shortened, in every field"],
@@ -212,7 +212,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: any text may call itself an image",
-    [[`${redact}/walk.ts`, "data.length >= SMALLEST_FILE && BASE64.test(data)", "data.length >= 0"]],
+    [[`${redact}/walk.ts`, "data.length >= MIN_FILE_LENGTH && BASE64.test(data)", "data.length >= 0"]],
     shapes("of arguments and results is masked"),
   ),
   mutation(
@@ -238,7 +238,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: the heading of a section is cut within a word",
-    [["src/extensions/knowledge", "firstWords(title, LONGEST_TITLE)", "title.slice(0, LONGEST_TITLE)"]],
+    [["src/extensions/knowledge", "firstWords(title, MAX_TITLE_LENGTH)", "title.slice(0, MAX_TITLE_LENGTH)"]],
     leak("the heading of a section shows no part of a secret (declared)"),
   ),
   mutation(
@@ -246,8 +246,8 @@ export const mutations = [
     [
       [
         "src/extensions/mcp",
-        "firstWords(visible(instructions), LONGEST_INSTRUCTIONS)",
-        "visible(instructions).slice(0, LONGEST_INSTRUCTIONS)",
+        "firstWords(visible(instructions), MAX_INSTRUCTIONS_LENGTH)",
+        "visible(instructions).slice(0, MAX_INSTRUCTIONS_LENGTH)",
       ],
     ],
     leak("the instructions of an MCP server shows no part of a secret (declared)"),
@@ -259,7 +259,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: twelve characters of a secret in pieces of progress are published",
-    [["src/run/calls/call-progress.ts", "SHORTEST_HELD = 8", "SHORTEST_HELD = 12"]],
+    [["src/run/calls/call-progress.ts", "MIN_HELD_LENGTH = 8", "MIN_HELD_LENGTH = 12"]],
     ["src/run/calls/call-progress.test.ts", "of a secret in any number of messages"],
   ),
 ]

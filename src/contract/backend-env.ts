@@ -93,7 +93,7 @@ export interface Loopback {
   /** The tools as an MCP server over streamable HTTP. */
   readonly mcp: { readonly url: string; readonly headers: Readonly<Record<string, string>> }
   /**
-   * A command that passes its standard input to `decide` as JSON and prints the answer. It exits with 2 on any trouble. It
+   * A command that passes its standard input to `decide` as JSON and prints the answer. It exits with 2 on any error. It
    * contains no secret.
    */
   readonly gate: readonly string[]

@@ -97,7 +97,7 @@ export interface ConversationHead {
 }
 
 /** A message with the turn it belongs to: 0 for the input; a message that follows turn k belongs to k. */
-export interface Said {
+export interface TurnMessage {
   readonly turn: number
   readonly message: Message
 }
@@ -111,7 +111,7 @@ export interface ContextSetup extends Pick<CompactionSettings, "keep" | "instruc
   /** Writes the summaries. Default: the model of the run. */
   readonly model?: Model
   /** The conversation so far, with the prompt. */
-  readonly said: readonly Said[]
+  readonly said: readonly TurnMessage[]
   /** The last request whose size is known. */
   readonly measured?: MeasuredContext
   /** The longest request that the model has accepted: its window is not smaller. */

@@ -71,7 +71,7 @@ export interface Tool extends ToolSpec {
   readonly validate?: (args: Json) => Promise<ToolInput>
   run(args: unknown, context: ToolContext): unknown
   /**
-   * Takes up a call that an earlier process began and did not finish, also if that process may be alive. Absent: its outcome
+   * Resumes a call that an earlier process began and did not finish, also if that process may be alive. Absent: its outcome
    * is unknown, unless the effect allows a repetition.
    */
   readonly resume?: (args: unknown, context: ToolContext) => unknown
@@ -117,7 +117,7 @@ export interface ToolContext {
   readonly redact?: (text: string) => string
   /**
    * Runs an agent below the current one and resolves to its answer, as a text for the model; one agent per call. In `resume` it
-   * takes up the agent that the call started before. Rejects with a `ToolError` if the agent fails. Absent: agents are off here.
+   * resumes the agent that the call started before. Rejects with a `ToolError` if the agent fails. Absent: agents are off here.
    */
   readonly spawn?: (request: AgentRequest) => Promise<string>
   /** Sends a text to an agent that this one started, or to the one that started it (`parent`). Absent: agents are off. */

@@ -1,4 +1,4 @@
-import type { MeasuredContext, PastCompaction, Said } from "../contract/compaction.ts"
+import type { MeasuredContext, PastCompaction, TurnMessage } from "../contract/compaction.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import type { AssistantMessage, Message, ToolResultPart } from "../contract/message.ts"
@@ -25,7 +25,7 @@ export class ContextFold {
   isAsked = false
   isCompacted = false
   /** Null after `handOver`. */
-  #said: Said[] | null = []
+  #said: TurnMessage[] | null = []
   /** The parts of the current answer. */
   readonly #parts = new Refilled<AssistantMessage["content"][number]>()
   /** Messages that arrived during a step: the model receives them after the results of the step. */
@@ -44,10 +44,10 @@ export class ContextFold {
   }
 
   /** The conversation with the exchanges before it. */
-  after(before: readonly Message[]): readonly Said[] {
+  after(before: readonly Message[]): readonly TurnMessage[] {
     const own = this.#kept()
     if (before.length === 0) return own
-    const said = before.map((message): Said => ({ turn: 0, message }))
+    const said = before.map((message): TurnMessage => ({ turn: 0, message }))
     if (this.#earlier === undefined) return [...said, ...own]
     const { kept, head } = this.#earlier
     return [...own.slice(0, head), ...said.slice(said.length - Math.min(kept, said.length)), ...own.slice(head)]
@@ -60,7 +60,7 @@ export class ContextFold {
   }
 
   /** Returns the conversation and stops keeping it, so that it is not in memory twice. */
-  handOver(before: readonly Message[] = []): readonly Said[] {
+  handOver(before: readonly Message[] = []): readonly TurnMessage[] {
     const said = this.after(before)
     this.#said = null
     return said
@@ -130,7 +130,7 @@ export class ContextFold {
     // One that the host asked for says nothing about the room.
     if (cause !== "asked") {
       const past = { turn, window, after: tokens.after, hasHead: head !== undefined }
-      this.recent = [...this.recent, past].slice(-MOST_RECENT)
+      this.recent = [...this.recent, past].slice(-MAX_RECENT)
     }
     if (!this.#said) return
     // A new head replaces the one before it as a whole, and what that one left of earlier exchanges is behind it.
@@ -140,10 +140,10 @@ export class ContextFold {
     this.#measured = { tokens: tokens.after, count: this.#said.length }
   }
 
-  #kept(): readonly Said[] {
+  #kept(): readonly TurnMessage[] {
     if (this.#said) return this.#said
     throw new LonghaulError("internal", "The conversation was handed over: read it from the journal again.")
   }
 }
 
-const MOST_RECENT = 6
+const MAX_RECENT = 6

@@ -1,4 +1,4 @@
-import { letGo } from "../lib/bytes.ts"
+import { releaseBuffer } from "../lib/bytes.ts"
 import { crc32 } from "../lib/crc32.ts"
 
 /**
@@ -20,7 +20,7 @@ export class FlushLines {
     this.#makeRoom(line.length)
     let { read, written } = encoder.encodeInto(line, this.#bytes.subarray(this.#length))
     // Most text is ASCII. Other text takes up to three bytes per character, and the mark must fit after it.
-    if (read < line.length || this.#length + written + LONGEST_MARK > this.#bytes.length) {
+    if (read < line.length || this.#length + written + MAX_MARK_LENGTH > this.#bytes.length) {
       this.#makeRoom(line.length * 3)
       written = encoder.encodeInto(line, this.#bytes.subarray(this.#length)).written
     }
@@ -35,7 +35,7 @@ export class FlushLines {
   sealed(from: number, header?: string): Uint8Array<ArrayBuffer> {
     if (header === undefined) return seal(this.#bytes, this.#length, from)
     const first = encoder.encode(`${header}\n`)
-    const whole = new Uint8Array(first.length + this.#length + LONGEST_MARK)
+    const whole = new Uint8Array(first.length + this.#length + MAX_MARK_LENGTH)
     whole.set(first)
     whole.set(this.#bytes.subarray(0, this.#length), first.length)
     return seal(whole, first.length + this.#length, from)
@@ -44,19 +44,19 @@ export class FlushLines {
   /** Empties the flush. Its memory is kept for the next flush of any run, unless it is large. */
   clear(): void {
     if (this.isEmpty) return
-    if (this.#bytes.length <= LARGEST_KEPT && spare.length < MOST_SPARE) spare.push(this.#bytes)
-    else letGo(this.#bytes)
+    if (this.#bytes.length <= MAX_KEPT_BYTES && spare.length < MAX_SPARE) spare.push(this.#bytes)
+    else releaseBuffer(this.#bytes)
     this.#bytes = nothing
     this.#length = 0
   }
 
   /** Makes room for `length` bytes, a line feed and the mark. */
   #makeRoom(length: number): void {
-    const needed = this.#length + length + 1 + LONGEST_MARK
+    const needed = this.#length + length + 1 + MAX_MARK_LENGTH
     if (needed <= this.#bytes.length) return
     const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 1.5))
     larger.set(this.#bytes.subarray(0, this.#length))
-    letGo(this.#bytes)
+    releaseBuffer(this.#bytes)
     this.#bytes = larger
   }
 }
@@ -69,11 +69,11 @@ function seal(bytes: Uint8Array<ArrayBuffer>, length: number, from: number): Uin
   return bytes.subarray(0, unmarked + encoder.encodeInto(mark, bytes.subarray(unmarked)).written)
 }
 
-export const LONGEST_MARK = 40
+export const MAX_MARK_LENGTH = 40
 const LF = 10
 const FIRST_ROOM = 1024
-const LARGEST_KEPT = 4096
-const MOST_SPARE = 1024
+const MAX_KEPT_BYTES = 4096
+const MAX_SPARE = 1024
 const nothing = new Uint8Array(0)
 const spare: Uint8Array<ArrayBuffer>[] = []
 const encoder = new TextEncoder()

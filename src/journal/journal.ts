@@ -198,7 +198,7 @@ class OwnedJournal implements Journal {
   /** Most records are flushed in the tick in which they are appended, and need no timer. */
   readonly #scheduleFlush = (): void => {
     if (this.#queued.isEmpty || this.#queued.isWanted || this.#lost || this.#released) return
-    this.#flushTimer ??= setTimeout(this.#flushLate, LONGEST_QUEUED_MS)
+    this.#flushTimer ??= setTimeout(this.#flushLate, MAX_QUEUED_MS)
   }
 
   readonly #flushLate = (): void => {
@@ -270,4 +270,4 @@ const resolved = Promise.resolve()
 /** The run of an owner without a sign of life for this long may be taken over. */
 export const LEASE_MS = 60_000
 /** On append stores the flush of a queued record starts after this time at the latest. */
-const LONGEST_QUEUED_MS = 250
+const MAX_QUEUED_MS = 250

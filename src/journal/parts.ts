@@ -68,7 +68,7 @@ export function keepWarning(
   { code, message, paths }: RunRecord & { readonly type: "warning" },
 ): void {
   warnings.push({ code, message, ...(paths && { paths }) })
-  if (warnings.length > MOST_WARNINGS) warnings.shift()
+  if (warnings.length > MAX_WARNINGS) warnings.shift()
 }
 
-const MOST_WARNINGS = 1000
+const MAX_WARNINGS = 1000

@@ -5,11 +5,11 @@ import { newCall } from "./parts.ts"
 import type { ProjectedCall } from "./projected-call.ts"
 
 /** How many of its newest calls a run keeps in memory. Its journal has all of them. */
-export const MOST_CALLS = 1000
+export const MAX_CALLS = 1000
 
 /** Forgets the oldest call if there are more than a run keeps. */
 export function dropOldest(calls: Set<string> | Map<string, unknown>): void {
-  if (calls.size <= MOST_CALLS) return
+  if (calls.size <= MAX_CALLS) return
   const [oldest] = calls.keys()
   if (oldest !== undefined) calls.delete(oldest)
 }
@@ -44,7 +44,7 @@ export class RecentCalls {
     if (server !== undefined) this.servers.add(server)
     if (!this.#calls.has(callId)) this.count++
     this.#calls.set(callId, call)
-    if (this.#calls.size > MOST_CALLS) this.#forgetOldest()
+    if (this.#calls.size > MAX_CALLS) this.#forgetOldest()
     return call
   }
 

@@ -19,11 +19,11 @@ export class Refilled<T> {
     // Safe: the first `count` places are filled.
     const taken = this.#items.slice(0, this.#count) as T[]
     // A large buffer is not kept.
-    if (this.#count > MOST_KEPT) this.#items.length = 0
+    if (this.#count > MAX_KEPT) this.#items.length = 0
     else this.#items.fill(undefined, 0, this.#count)
     this.#count = 0
     return taken
   }
 }
 
-const MOST_KEPT = 16
+const MAX_KEPT = 16

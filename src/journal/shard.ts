@@ -3,7 +3,7 @@ import type { JsonObject } from "../contract/json.ts"
 import type { Appending } from "../contract/store.ts"
 import { crc32 } from "../lib/crc32.ts"
 import { isJsonObject } from "../lib/json.ts"
-import { LONGEST_MARK } from "./flush-lines.ts"
+import { MAX_MARK_LENGTH } from "./flush-lines.ts"
 
 /** A position in the row: the number of valid bytes of a shard. */
 export interface Position {
@@ -147,7 +147,7 @@ function markOf(bytes: Uint8Array, start: number, newline: number): EndMark | nu
   // Cheap check first: only the last line of a flush has a dot before the eight digits of a crc.
   if (bytes[newline - 11] !== DOT || bytes[newline - 2] !== QUOTE) return null
   const end = newline + 1
-  const found = endMark.exec(decoder.decode(bytes.subarray(Math.max(start, end - LONGEST_MARK), end)))
+  const found = endMark.exec(decoder.decode(bytes.subarray(Math.max(start, end - MAX_MARK_LENGTH), end)))
   // Safe: the pattern has two groups.
   return found && { at: end - found[0].length, from: Number(found[1]), crc: Number.parseInt(found[2] as string, 16) }
 }

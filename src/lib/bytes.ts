@@ -18,7 +18,7 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
  * Releases memory immediately. The collector would keep it for long, because buffers that waited for a model or disk
  * are old. It must not be read afterwards.
  */
-export function letGo({ buffer }: Uint8Array<ArrayBuffer>): void {
+export function releaseBuffer({ buffer }: Uint8Array<ArrayBuffer>): void {
   structuredClone(buffer, { transfer: [buffer] })
 }
 

@@ -39,7 +39,7 @@ function issueIn(value: unknown, name: string, above: unknown[]): string | undef
     return isOther ? `${name} is a ${typeof value}` : undefined
   }
   if (above.includes(value)) return `${name} contains itself`
-  if (above.length === DEEPEST) return `it is nested more than ${DEEPEST} levels deep`
+  if (above.length === MAX_DEPTH) return `it is nested more than ${MAX_DEPTH} levels deep`
   above.push(value)
   const issue =
     "toJSON" in value && typeof value.toJSON === "function"
@@ -57,7 +57,7 @@ function issueInside(value: object, name: string, above: unknown[]): string | un
   return undefined
 }
 
-const DEEPEST = 256
+const MAX_DEPTH = 256
 
 /** The same value with every text in it changed, keys included. */
 export function withTexts(value: Json, change: (text: string) => string): Json {

@@ -53,7 +53,7 @@ export function kindOf(value: unknown): string {
   return type === "undefined" ? "missing" : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }
 
-export function wholeNumber(name: string, value: number, largest = LARGEST_LIMIT): number {
+export function wholeNumber(name: string, value: number, largest = MAX_LIMIT): number {
   if (Number.isInteger(value) && value > 0 && value <= largest) return value
   throw new LonghaulError("config_invalid", `${name} is ${shown(value)}.`, {
     fix: `Give ${name} as a whole number from 1 to ${largest}.`,
@@ -73,7 +73,7 @@ export function shown(value: unknown): string {
 }
 
 /** The longest a timer can wait: some 24 days. */
-export const LARGEST_LIMIT = 2 ** 31 - 1
+export const MAX_LIMIT = 2 ** 31 - 1
 
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value)

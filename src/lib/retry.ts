@@ -21,7 +21,7 @@ export const defaultRetry: RetryPolicy = { attempts: 6, firstMs: 500, longestMs:
 /** Number of consecutive overload responses after which retries stop. */
 const CONSECUTIVE_OVERLOADS = 5
 /** A longer delay is up to the caller, not to an open run. */
-const LONGEST_ASKED_MS = 120_000
+const MAX_ASKED_MS = 120_000
 
 /**
  * Decides after each failure of a call whether and when to retry. The only retry layer: transports and conversations
@@ -38,8 +38,7 @@ export function createRetry(policy: RetryPolicy, random: () => number = Math.ran
       attempt++
       overloads = failure.code === "overloaded" ? overloads + 1 : 0
       if (!failure.retryable || attempt >= policy.attempts || overloads >= CONSECUTIVE_OVERLOADS) return null
-      if (failure.retryAfterMs !== undefined)
-        return failure.retryAfterMs <= LONGEST_ASKED_MS ? failure.retryAfterMs : null
+      if (failure.retryAfterMs !== undefined) return failure.retryAfterMs <= MAX_ASKED_MS ? failure.retryAfterMs : null
       const backoff = Math.min(policy.longestMs, policy.firstMs * 2 ** (attempt - 1))
       return Math.round(backoff * (0.5 + random() / 2))
     },

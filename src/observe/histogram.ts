@@ -1,7 +1,7 @@
 /** Each bucket ends 2 % above its start, and a value is reported within 1 % of either end. */
 const GROWTH = 1.02
-const LONGEST_MS = 30 * 24 * 3_600_000
-const BUCKETS = Math.ceil(Math.log(LONGEST_MS) / Math.log(GROWTH)) + 2
+const MAX_MS = 30 * 24 * 3_600_000
+const BUCKETS = Math.ceil(Math.log(MAX_MS) / Math.log(GROWTH)) + 2
 
 /**
  * Durations in a fixed 9 KB. A percentile is within 1 % of the exact one from 1 ms to 30 days; shorter durations count

@@ -211,8 +211,8 @@ class Metrics {
 }
 
 const OTHER = "other"
-const MOST_NAMES = 100
-const LONGEST_NAME = 200
+const MAX_NAMES = 100
+const MAX_NAME_LENGTH = 200
 
 /** Counts by name. Names come from the model: there may be any number of them, of any length. */
 class Tally {
@@ -224,7 +224,7 @@ class Tally {
   }
 
   add(name: string): void {
-    const room = name.length <= LONGEST_NAME && this.#counts.size < MOST_NAMES
+    const room = name.length <= MAX_NAME_LENGTH && this.#counts.size < MAX_NAMES
     const kept = room || this.#counts.has(name) ? name : OTHER
     this.#counts.set(kept, (this.#counts.get(kept) ?? 0) + 1)
     this.#total++

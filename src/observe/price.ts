@@ -17,13 +17,13 @@ export async function lookUpContextTokens(provider: string, model: string): Prom
   const known = windows.get(name)
   if (known !== undefined) return known
   const window = (await findRow(provider, model))?.[3] ?? null
-  if (windows.size >= MOST_WINDOWS) windows.clear()
+  if (windows.size >= MAX_WINDOWS) windows.clear()
   windows.set(name, window)
   return window
 }
 
 const windows = new Map<string, number | null>()
-const MOST_WINDOWS = 1000
+const MAX_WINDOWS = 1000
 
 async function findRow(provider: string, model: string): Promise<ModelRow | undefined> {
   // Parsed once, on first use.

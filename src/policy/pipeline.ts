@@ -128,7 +128,7 @@ interface Stages {
 async function askStages(policy: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<Stages> {
   let args = call.args
   const reasons: DecisionReason[] = []
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const ruled = await ruleDecision(policy.rules, { ...call, args })
     reasons.push(...ruled.reasons)
     args = ruled.args ?? args
@@ -298,7 +298,7 @@ function contained<Value>(work: () => Value, failed: Value): Value {
   }
 }
 
-const MOST_ROUNDS = 3
+const MAX_ROUNDS = 3
 /** The service saw references: what it returned for them could name any secret. */
 const SECRETS_REWRITTEN = "A policy service cannot change a call that contains secrets."
 const STOPPED = "The run is being stopped."

@@ -21,7 +21,7 @@ export async function showsHidden(
   const guard = below === true ? await rules.guard(call, ruled) : undefined
   if (guard === undefined) return undefined
   const hides = (path: string) => !mayRead(guard, path)
-  let left = MOST_ENTRIES
+  let left = MAX_ENTRIES
   for (const path of read) {
     if (path === undefined || files === undefined) return "what it would show is not known"
     const start = absolutePath(absolutePath(call.cwd, path), fixedFolder(call))
@@ -41,7 +41,7 @@ export async function showsHidden(
   return undefined
 }
 
-const MOST_ENTRIES = 50_000
+const MAX_ENTRIES = 50_000
 
 function hidden(path: string): string {
   return `the policy hides something below ${path}: search a narrower folder, or a single file`

@@ -1,5 +1,5 @@
 import type { Message } from "../contract/message.ts"
-import { letGo } from "../lib/bytes.ts"
+import { releaseBuffer } from "../lib/bytes.ts"
 
 /** How a provider serialises a conversation: everything before the messages, each message, everything after them. */
 export interface BodyShape {
@@ -87,7 +87,7 @@ export class BodyBuffer {
     if (length <= this.#buffer.length) return
     const larger = new Uint8Array(Math.max(length, this.#buffer.length * 1.5))
     larger.set(this.#buffer.subarray(0, kept))
-    letGo(this.#buffer)
+    releaseBuffer(this.#buffer)
     this.#buffer = larger
   }
 }

@@ -121,7 +121,7 @@ export class WireConversation implements Conversation, WatchedSink {
     if (this.#refusal === undefined) {
       this.#cutter?.push(bytes)
       this.#parts?.deliver()
-    } else if (this.#refusal.body.length < LONGEST_REFUSAL)
+    } else if (this.#refusal.body.length < MAX_REFUSAL_LENGTH)
       this.#refusal.body += this.#decoder?.decode(bytes, { stream: true })
   }
 }
@@ -140,4 +140,4 @@ function withoutKey(refusal: Refusal, apiKey = ""): Refusal {
   return apiKey.length < 8 ? refusal : { ...refusal, body: refusal.body.replaceAll(apiKey, "…") }
 }
 
-const LONGEST_REFUSAL = 64 * 1024
+const MAX_REFUSAL_LENGTH = 64 * 1024

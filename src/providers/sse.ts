@@ -44,7 +44,7 @@ export class SseCutter {
 
   #keep(bytes: Uint8Array): void {
     this.#restBytes += bytes.length
-    if (this.#restBytes > LONGEST_EVENT) throw endless()
+    if (this.#restBytes > MAX_EVENT_LENGTH) throw endless()
     this.#rest.push(bytes.slice())
   }
 
@@ -86,7 +86,7 @@ export class SseCutter {
       if (text.startsWith("data:", at)) {
         const value = fieldValue(text, at, end)
         this.#data = this.#data === null ? value : `${this.#data}\n${value}`
-        if (this.#data.length > LONGEST_EVENT) throw endless()
+        if (this.#data.length > MAX_EVENT_LENGTH) throw endless()
       }
       at = newline + 1
     }
@@ -103,7 +103,7 @@ function endless(): LonghaulError {
 }
 
 /** Twice the longest answer that a provider is known to send in one event. */
-const LONGEST_EVENT = 128 * 1024 * 1024
+const MAX_EVENT_LENGTH = 128 * 1024 * 1024
 const LF = 10
 const CR = 13
 const SPACE = 32

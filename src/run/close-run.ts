@@ -46,7 +46,7 @@ async function doneOf(run: OpenRun, text: string): Promise<RecordBody> {
   if (!output) return { type: "run-end", status: "done" }
   const verdict = await output.conclude(redactor.text(text), controls.signal)
   if (verdict === undefined) return controls.cause?.kind === "timeout" ? timedOut(controls.cause) : wasCancelled
-  return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.trouble)
+  return verdict.output ? { type: "run-end", status: "done", output: verdict.output } : failed(verdict.validationError)
 }
 
 /** The record that ends or pauses the run. */

@@ -142,16 +142,16 @@ async function openAndDrive(
 }
 
 async function work(run: OpenRun, opening: Opening): Promise<RunStop> {
-  return (opening.isNew ? undefined : await takeUp(run, opening)) ?? (await attempt(run))
+  return (opening.isNew ? undefined : await resumeWork(run, opening)) ?? (await attempt(run))
 }
 
-/** Takes up a resumed run where it stopped. Returns a stop if the run needs no further model call. */
-async function takeUp(run: OpenRun, opening: Opening): Promise<RunStop | undefined> {
+/** Resumes a run where it stopped. Returns a stop if the run needs no further model call. */
+async function resumeWork(run: OpenRun, opening: Opening): Promise<RunStop | undefined> {
   const problem = await handoverProblem(run)
   if (problem !== undefined) {
     return { reason: "suspended", pause: { kind: "handover", text: problem } }
   }
-  await run.agents?.background.takeUp()
+  await run.agents?.background.resume()
   return finishOpenCalls(run, opening)
 }
 

@@ -88,7 +88,7 @@ class RunList {
       .sort(byPlace)
     const page: RunSummary[] = []
     for (let from = 0; from < order.length && page.length < limit; ) {
-      const batch = order.slice(from, from + Math.min(LARGEST_BATCH, limit - page.length))
+      const batch = order.slice(from, from + Math.min(MAX_BATCH_SIZE, limit - page.length))
       if (await this.read(batch)) return undefined
       for (const node of batch) {
         const summary = this.#read.get(node)
@@ -121,7 +121,7 @@ class RunList {
   }
 }
 
-const LARGEST_BATCH = 64
+const MAX_BATCH_SIZE = 64
 
 interface Wanted {
   readonly statuses: ReadonlySet<RunSummary["status"]> | undefined

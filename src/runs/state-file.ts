@@ -74,7 +74,7 @@ export async function readBeat(folder: Folder, shard: number): Promise<number | 
  * another process has the run.
  */
 export async function reportLoss(folder: Folder, run: RunProjection, shard: number): Promise<void> {
-  for (let waitMs = FIRST_WAIT_MS; waitMs <= LONGEST_WAIT_MS; waitMs *= 2) {
+  for (let waitMs = FIRST_WAIT_MS; waitMs <= MAX_WAIT_MS; waitMs *= 2) {
     try {
       if (await folder.exists(shardName(shard + 1))) return
       await writeState(folder, run, shard, 0, true)
@@ -87,4 +87,4 @@ export async function reportLoss(folder: Folder, run: RunProjection, shard: numb
 
 const FIRST_WAIT_MS = 100
 /** After it, a sum of about an hour, the lease or the end of this process tells the others. */
-const LONGEST_WAIT_MS = 1_800_000
+const MAX_WAIT_MS = 1_800_000

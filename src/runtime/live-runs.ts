@@ -158,7 +158,7 @@ export class LiveRuns {
     this.#lost.delete(name)
     if (result?.status === "failed" && result.transcript.lastShard >= 0) this.#lost.set(name, result)
     const [oldest] = this.#lost.keys()
-    if (this.#lost.size > MOST_LOST && oldest !== undefined) this.#lost.delete(oldest)
+    if (this.#lost.size > MAX_LOST && oldest !== undefined) this.#lost.delete(oldest)
     const others = this.#runs.get(name)?.filter((other) => other !== run) ?? []
     if (others.length > 0) this.#runs.set(name, others)
     else this.#runs.delete(name)
@@ -180,7 +180,7 @@ class LiveState {
   }
 }
 
-const MOST_LOST = 1000
+const MAX_LOST = 1000
 
 function liveRun(
   key: RunKey,

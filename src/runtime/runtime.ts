@@ -271,7 +271,7 @@ async function recover(
   const recovered: RunReference[] = []
   for await (const found of findOrphans(config, watch, isOurs, staleMs, closing.signal)) {
     await pending
-    recovered.push(...(await (action === "mark" ? mark(parts, found) : takeUp(parts, found))))
+    recovered.push(...(await (action === "mark" ? mark(parts, found) : resumeFound(parts, found))))
   }
   return recovered
 }
@@ -286,7 +286,7 @@ async function mark({ config, watch, webhooks }: Parts, found: FoundOrphans): Pr
 }
 
 /** Resumes orphaned and released runs in the background. */
-async function takeUp(parts: Parts, found: FoundOrphans): Promise<readonly RunReference[]> {
+async function resumeFound(parts: Parts, found: FoundOrphans): Promise<readonly RunReference[]> {
   const { config, watch, webhooks, launcher } = parts
   for (const key of await completeAbandonedTakes(config, watch, found.abandonedTakes)) webhooks.deliver(key, "all")
   const resumed = await Promise.all(

@@ -292,7 +292,7 @@ describe.each([
   })
 
   /** Every operation that can fail; each must then reject with `storage`. */
-  async function expectTrouble(folder: Folder, name: string): Promise<void> {
+  async function expectStorageError(folder: Folder, name: string): Promise<void> {
     await expect(folder.create(name, bytes)).rejects.toEqual(storage)
     await expect(folder.replace(name, bytes)).rejects.toEqual(storage)
     if (!folder.append) return
@@ -303,7 +303,7 @@ describe.each([
   test("a root that is a file has nothing to read, and writing there is a typed storage error", async () => {
     const base = freshRoot()
     writeFileSync(base, "a file")
-    await expectTrouble(make(base).folder("run"), "000000.jsonl")
+    await expectStorageError(make(base).folder("run"), "000000.jsonl")
     expect(await make(base).folder("run").read("000000.jsonl")).toBeNull()
   })
 
@@ -334,7 +334,7 @@ describe.each([
     const folder = make(base).folder("run")
     await folder.create("000000.jsonl", bytes)
     rmSync(join(base, "run"), { recursive: true })
-    await expectTrouble(folder, "000001.jsonl")
+    await expectStorageError(folder, "000001.jsonl")
     expect(await folder.read("000000.jsonl")).toBeNull()
     expect(await folder.exists("000000.jsonl")).toBe(false)
     expect(await folder.list()).toEqual([])
@@ -343,7 +343,7 @@ describe.each([
   test("a name that the file system rejects is a typed storage error that names it", async () => {
     const folder = make(freshRoot()).folder("run")
     await folder.create("000000.jsonl", bytes)
-    await expectTrouble(folder, "x".repeat(300))
+    await expectStorageError(folder, "x".repeat(300))
     const error = await folder.create("x".repeat(300), bytes).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ data: { errno: "ENAMETOOLONG" }, fix: expect.any(String) })
     await folder.create("inbox/000000.json", bytes)

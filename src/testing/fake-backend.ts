@@ -142,9 +142,10 @@ class Session implements BackendSession {
       if (calls.length > 0 && (await this.#runCalls(calls, host)) === "suspended") return this.#suspended()
       const ended = await host.endTurn(turn)
       if (ended) return ended
-      const complaint = calls.length === 0 ? await host.review(text) : undefined
-      if (calls.length === 0 && complaint === undefined && this.#steers.length === 0) return { reason: "done", text }
-      if (complaint !== undefined) this.#tell(complaint, host, "repair")
+      const validationError = calls.length === 0 ? await host.review(text) : undefined
+      if (calls.length === 0 && validationError === undefined && this.#steers.length === 0)
+        return { reason: "done", text }
+      if (validationError !== undefined) this.#tell(validationError, host, "repair")
       for (const steer of this.#steers.splice(0)) this.#tell(steer, host)
     }
   }

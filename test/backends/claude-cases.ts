@@ -28,7 +28,7 @@ function steps(...lists: readonly (readonly SimulatedToolCall[])[]): Script {
     const answered = messages.filter(({ role }) => role === "assistant").length
     const calls = lists[answered]
     if (calls) return { parts: calls.map((toolCall) => ({ toolCall })) }
-    return `Said: ${messages.flatMap(({ toolResults }) => toolResults.map(({ text }) => text.split("\n")[0])).join(" | ")}`
+    return `TurnMessage: ${messages.flatMap(({ toolResults }) => toolResults.map(({ text }) => text.split("\n")[0])).join(" | ")}`
   }
 }
 
@@ -255,7 +255,7 @@ export function describeClaude(bench: ClaudeBench): void {
           expect(denied.toolCalls).toMatchObject([{ name: "mcp:post/send", status: "denied" }])
           expect(calls).toEqual([])
           const result = await run(place, { ...allow, mcpServers })
-          expect(result).toMatchObject({ status: "done", text: "Said: posted", toolCalls: [{ status: "ok" }] })
+          expect(result).toMatchObject({ status: "done", text: "TurnMessage: posted", toolCalls: [{ status: "ok" }] })
           expect(calls).toEqual(["send"])
         } finally {
           await server.close()
@@ -266,7 +266,7 @@ export function describeClaude(bench: ClaudeBench): void {
     test("two calls of Claude's own tools in one step both run, and one that fails is an error", () =>
       inPlace(steps([bash("echo one"), bash("exit 3")]), async (place) => {
         const result = await run(place, allow)
-        expect(result.text).toContain("Said: one | Exit code 3")
+        expect(result.text).toContain("TurnMessage: one | Exit code 3")
         expect(result.toolCalls.map(({ status }) => status)).toEqual(["ok", "error"])
       }))
 

@@ -122,9 +122,9 @@ function start(order: object) {
   const script = fileURLToPath(new URL("child.mjs", import.meta.url))
   const child = spawn(process.execPath, [script, JSON.stringify(order)], { stdio: ["ignore", "pipe", "pipe"] })
   let output = ""
-  let trouble = ""
+  let failure = ""
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    trouble += text
+    failure += text
   })
   const stopped = new Promise<void>((resolve) => {
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -137,7 +137,7 @@ function start(order: object) {
     child.once("close", (code, signal) => {
       if (signal !== null) resolve({ signal, error: null, trace: [] })
       else if (code === 0) resolve({ signal, ...JSON.parse(output.replace("stopped\n", "")) })
-      else reject(new Error(trouble))
+      else reject(new Error(failure))
     })
   })
   return { ended, stopped, kill: (signal: NodeJS.Signals) => child.kill(signal) }

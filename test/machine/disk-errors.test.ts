@@ -15,7 +15,7 @@ const runFolder = (root: string) => join(root, "workspaces/default/.longhaul/pro
 const shards = (root: string) =>
   Array.from({ length: 30 }, (_, index) => join(runFolder(root), `${String(index).padStart(6, "0")}.jsonl`))
 
-interface Trouble {
+interface Fault {
   readonly call: "write" | "fdatasync" | "fsync"
   readonly error: "EIO" | "ENOSPC"
   /** Which of these calls fails, counted from 1; with a plus, all from there on. */
@@ -26,7 +26,7 @@ interface Trouble {
 
 let traces = 0
 /** A worker with a failing disk. One thread does all its file work, so that the calls can be counted. */
-async function troubled(order: Order, { call, error, when, files = [] }: Trouble) {
+async function withFault(order: Order, { call, error, when, files = [] }: Fault) {
   const file = join(bench.scratch, `trace-${traces++}`)
   const inject = ["-e", `inject=${call}:error=${error}:when=${when}`, ...files.flatMap((path) => ["-P", path])]
   const told = await bench.start(order, tracing(file, inject), { UV_THREADPOOL_SIZE: "1" }).ended
@@ -50,7 +50,7 @@ describe("write errors on an appending store", () => {
       let [failures, told, deeds] = [0, 0, 0]
       for (let when = 2; ; when += error === "EIO" ? 1 : 4) {
         const order = bench.places()
-        const full = await troubled(order, { call: "write", error, when: `${when}+`, files: shards(order.root) })
+        const full = await withFault(order, { call: "write", error, when: `${when}+`, files: shards(order.root) })
         if (full.state?.status === "done") break
         expect(full.state, `write ${when}`).toMatchObject(notWritten)
         const counts = await finished(order, [full])
@@ -69,7 +69,7 @@ describe("write errors on an appending store", () => {
     let failures = 0
     for (let when = 1; ; when++) {
       const order = bench.places()
-      const { state, told, deeds, calls } = await troubled(order, {
+      const { state, told, deeds, calls } = await withFault(order, {
         call: "write",
         error: "EIO",
         when: String(when),
@@ -95,7 +95,7 @@ describe("write errors on a create-only store", () => {
     let failures = 0
     for (let when = 1; ; when++) {
       const order: Order = { ...bench.places(), form: "create-only" }
-      const { state, told, deeds, calls } = await troubled(order, {
+      const { state, told, deeds, calls } = await withFault(order, {
         call: "fdatasync",
         error: "EIO",
         when: String(when),
@@ -113,7 +113,7 @@ describe("write errors on a create-only store", () => {
 
   test("syncs failing from any point on: the run fails as storage, publishes nothing unwritten, and finishes later", async () => {
     const order: Order = { ...bench.places(), form: "create-only" }
-    const full = await troubled(order, { call: "fdatasync", error: "EIO", when: "4+" })
+    const full = await withFault(order, { call: "fdatasync", error: "EIO", when: "4+" })
     expect(full.state).toMatchObject(notWritten)
     await finished(order, [full])
   })
@@ -123,7 +123,7 @@ test.each<{ form: Form }>([{ form: "append" }, { form: "create-only" }])(
   "$form: nothing is published while a folder cannot be synced",
   async ({ form }) => {
     const order: Order = { ...bench.places(), form }
-    const full = await troubled(order, { call: "fsync", error: "EIO", when: "1+", files: [runFolder(order.root)] })
+    const full = await withFault(order, { call: "fsync", error: "EIO", when: "1+", files: [runFolder(order.root)] })
     expect(full.state).toMatchObject(notWritten)
     expect(full.told).toEqual([])
     expect(full.deeds).toEqual([])

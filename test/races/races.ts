@@ -99,8 +99,8 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
       diesAtWrite: pick(bucket ? 2 : 4) === 0 ? pick(bucket ? 5 : 8) : -1,
     }
     running.add(runner)
-    runner.run(order).then((trouble) => {
-      if (trouble) violations.push(`${order.worker} met trouble: ${trouble}`)
+    runner.run(order).then((failure) => {
+      if (failure) violations.push(`${order.worker} failed: ${failure}`)
       if (runner.tore) torn++
       running.delete(runner)
       stable.bring(runner)
@@ -113,7 +113,7 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
     try {
       published.push(...(await reader.next()))
     } catch (error) {
-      violations.push(`an outside reader met trouble: ${error}`)
+      violations.push(`an outside reader failed: ${error}`)
     }
   }
 
@@ -166,7 +166,7 @@ class Runner {
   tore = false
   #killed = false
   #wake: ReturnType<typeof setTimeout> | undefined
-  #finished: ((trouble: string | null) => void) | undefined
+  #finished: ((failure: string | null) => void) | undefined
 
   constructor(distUrl: string) {
     this.#child = fork(fileURLToPath(new URL("worker.mjs", import.meta.url)), {
@@ -181,7 +181,7 @@ class Runner {
     this.ready.catch(() => {})
     this.#child.on("message", (message: { type: string; message?: string }) => {
       if (message.type === "done") this.#finish(null)
-      if (message.type === "trouble") this.#finish(message.message ?? "unknown")
+      if (message.type === "failure") this.#finish(message.message ?? "unknown")
     })
     this.#child.once("exit", (code) => {
       this.alive = false
@@ -215,8 +215,8 @@ class Runner {
     return this.#child.kill("SIGSTOP")
   }
 
-  #finish(trouble: string | null): void {
-    this.#finished?.(trouble)
+  #finish(failure: string | null): void {
+    this.#finished?.(failure)
     this.#finished = undefined
   }
 }

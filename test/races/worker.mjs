@@ -15,7 +15,7 @@ process.on("message", (order) => {
   const watchdog = setTimeout(() => process.exit(3), order.bucket ? 80_000 : 20_000)
   race(order)
     .then(() => process.send({ type: "done" }))
-    .catch((error) => process.send({ type: "trouble", message: String(error?.stack ?? error) }))
+    .catch((error) => process.send({ type: "failure", message: String(error?.stack ?? error) }))
     .finally(() => clearTimeout(watchdog))
 })
 process.send({ type: "ready" })

@@ -30,7 +30,7 @@ export function workload(act: (deed: Deed) => unknown): Pick<RuntimeConfig, "mod
       },
     })
   return {
-    model: scriptedModel(Array.from({ length: MOST_CALLS }, () => answer)),
+    model: scriptedModel(Array.from({ length: MAX_CALLS }, () => answer)),
     tools: [tool("look", "none"), tool("put", "repeatable"), tool("pay", "once"), tool("sign", "once"), askUserTool()],
     hooks: {
       gateBeforeTool: (name) => (name === "sign" ? { allow: false, reason: "May it sign?" } : { allow: true }),
@@ -38,7 +38,7 @@ export function workload(act: (deed: Deed) => unknown): Pick<RuntimeConfig, "mod
   }
 }
 
-const MOST_CALLS = 40
+const MAX_CALLS = 40
 
 function answer(messages: readonly Message[]): ScriptedOutcome {
   const said = messages.filter(({ role }) => role === "assistant").length

@@ -273,8 +273,8 @@ export class AcpRun {
     const ended = await this.#recording.end()
     if (ended) return ended
     const { text, turn } = this.#recording.steps
-    const complaint = refusals.length > 0 ? undefined : await host.review(text)
-    const repairs = complaint === undefined ? refusals : [complaint]
+    const validationError = refusals.length > 0 ? undefined : await host.review(text)
+    const repairs = validationError === undefined ? refusals : [validationError]
     const steers = this.#controls.takeSteers(repairs.length === 0)
     if (steers === "closed") return { reason: "done", text }
     if (turn >= this.#parts.lastTurn) return { reason: "limit" }

@@ -85,7 +85,7 @@ class Link implements Handlers {
   async quiet(): Promise<void> {
     const since = performance.now()
     this.#lastUpdate = since
-    while (performance.now() - this.#lastUpdate < QUIET_MS && performance.now() - since < LONGEST_REPLAY_MS) {
+    while (performance.now() - this.#lastUpdate < QUIET_MS && performance.now() - since < MAX_REPLAY_MS) {
       await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 4))
     }
   }
@@ -209,4 +209,4 @@ function countedIn({ data }: SessionRef): Usage {
 }
 
 const QUIET_MS = 200
-const LONGEST_REPLAY_MS = 5000
+const MAX_REPLAY_MS = 5000

@@ -10,7 +10,7 @@ import {
   type ClaudeProgram,
   type Delivery,
   hookOutput,
-  LONGEST_DECISION_S,
+  MAX_DECISION_S,
   permitOutput,
   questionIn,
   userMessage,
@@ -36,7 +36,7 @@ export class ControlProtocol {
 
   /** Registers the hook. Rejects if the program cannot make it fail closed. */
   async open(options: JsonObject): Promise<ClaudeProgram> {
-    const matcher = { matcher: "*", hookCallbackIds: ["gate"], timeout: LONGEST_DECISION_S, onFailure: "block" }
+    const matcher = { matcher: "*", hookCallbackIds: ["gate"], timeout: MAX_DECISION_S, onFailure: "block" }
     const request = { ...options, subtype: "initialize", hooks: { PreToolUse: [matcher] } }
     const reply = await this.#request(request, this.#deadlines.openMs)
     if (reply === undefined) throw await this.#notOpened()

@@ -10,7 +10,7 @@ import {
   type ClaudeProgram,
   type Delivery,
   hookOutput,
-  LONGEST_DECISION_S,
+  MAX_DECISION_S,
   permitOutput,
   questionIn,
   userMessage,
@@ -122,7 +122,7 @@ function queryOf(
 function questions(inbox: Inbox<Delivery>): Pick<HostOptions, "hooks" | "canUseTool"> {
   return {
     hooks: {
-      PreToolUse: [{ hooks: [(input) => askHook(inbox, input)], timeout: LONGEST_DECISION_S, onFailure: "block" }],
+      PreToolUse: [{ hooks: [(input) => askHook(inbox, input)], timeout: MAX_DECISION_S, onFailure: "block" }],
     },
     async canUseTool(name, input, { toolUseID, agentID, mcpServer }) {
       await messagesBefore()

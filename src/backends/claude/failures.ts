@@ -3,22 +3,22 @@ import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
 import type { ClaudeEnd } from "./translate.ts"
 
 /** The program's last word about a failure before its result. */
-export interface Trouble {
+export interface ApiError {
   readonly error: string
   readonly requestId?: string
 }
 
 /** The stop for a result with an error flag. Decided by the program's flags; its text is only shown. */
-export function stopOf(end: ClaudeEnd, trouble: Trouble | undefined): Stop {
+export function stopOf(end: ClaudeEnd, reported: ApiError | undefined): Stop {
   if (end.stopReason === "refusal") return { reason: "refusal" }
-  if (end.apiError === "max_output_tokens" || trouble?.error === "max_output_tokens") return { reason: "output-limit" }
+  if (end.apiError === "max_output_tokens" || reported?.error === "max_output_tokens") return { reason: "output-limit" }
   if (end.terminalReason === "max_turns") return { reason: "limit" }
-  const code = codeOf(end, trouble)
+  const code = codeOf(end, reported)
   const fix = fixes[code]
   const message = end.text === "" ? `Claude stopped with an error (${end.terminalReason || "unknown"}).` : end.text
   const failure = new LonghaulError(code, message, {
     ...(fix !== undefined && { fix }),
-    ...(trouble?.requestId !== undefined && { requestId: trouble.requestId }),
+    ...(reported?.requestId !== undefined && { requestId: reported.requestId }),
   })
   return { reason: "failed", failure: failure.toJSON() }
 }
@@ -38,14 +38,14 @@ export function failed(error: unknown): Stop {
   return { reason: "failed", failure: failure.toJSON() }
 }
 
-function codeOf({ status, terminalReason, apiError }: ClaudeEnd, trouble: Trouble | undefined): ErrorCode {
+function codeOf({ status, terminalReason, apiError }: ClaudeEnd, reported: ApiError | undefined): ErrorCode {
   const byStatus =
     status === undefined ? undefined : (statuses[status] ?? (status >= 500 ? "provider_error" : undefined))
   return (
     byStatus ??
     apiErrors[apiError] ??
     terminalReasons[terminalReason] ??
-    troubles[trouble?.error ?? ""] ??
+    codesByError[reported?.error ?? ""] ??
     (terminalReason === "api_error" ? "provider_error" : "backend_crashed")
   )
 }
@@ -93,7 +93,7 @@ const terminalReasons: Readonly<Record<string, ErrorCode>> = {
   tool_deferred_unavailable: "session_lost",
 }
 
-const troubles: Readonly<Record<string, ErrorCode>> = {
+const codesByError: Readonly<Record<string, ErrorCode>> = {
   authentication_failed: "auth",
   oauth_org_not_allowed: "auth",
   account_on_hold: "auth",

@@ -149,9 +149,9 @@ test("the output tool is an ordinary call where no schema was requested", () => 
 test("a call counts as rejected by the program only if nobody was asked about it and it has not succeeded", async () => {
   const { gate } = scene(runs)
   await gate.hook(call)
-  const complaint = [{ type: "text", text: "<tool_use_error>No such tool.</tool_use_error>" }] as const
-  expect(gate.isRejected("c2", { status: "error", output: complaint }, false)).toBe(true)
+  const ownError = [{ type: "text", text: "<tool_use_error>No such tool.</tool_use_error>" }] as const
+  expect(gate.isRejected("c2", { status: "error", output: ownError }, false)).toBe(true)
   expect(gate.isRejected("c2", { status: "error", output: [] }, true)).toBe(true)
-  expect(gate.isRejected("c2", { status: "ok", output: complaint }, true)).toBe(false)
-  expect(gate.isRejected("c1", { status: "error", output: complaint }, true)).toBe(false)
+  expect(gate.isRejected("c2", { status: "ok", output: ownError }, true)).toBe(false)
+  expect(gate.isRejected("c1", { status: "error", output: ownError }, true)).toBe(false)
 })

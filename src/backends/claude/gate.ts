@@ -158,7 +158,7 @@ function sameJson(one: Json, other: Json): boolean {
 
 const HELD =
   "Not run: another call of this step waits for a person's decision. Call it again afterwards if it is needed."
-/** How the program begins its own complaints about a call. */
+/** How the program begins its own errors about a call. */
 const NOT_ACCEPTED = "<tool_use_error>"
 const FAILED = "Not run: the decision failed."
 const NOT_DECIDED = "Not run: this is not a call that was allowed."

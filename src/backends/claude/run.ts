@@ -6,7 +6,7 @@ import { Aborter, delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
-import { crashed, failed, stopOf, type Trouble } from "./failures.ts"
+import { type ApiError, crashed, failed, stopOf } from "./failures.ts"
 import { firstMessage } from "./first-message.ts"
 import { Gate, type Suspension } from "./gate.ts"
 import { Outbox } from "./outbox.ts"
@@ -59,7 +59,7 @@ export class ClaudeRun {
   /** The usage of each answer that no total of the program contains yet. */
   readonly #unmeasured = new Unmeasured()
   #partial = ""
-  #trouble: Trouble | undefined
+  #apiError: ApiError | undefined
   #suspension: Suspension | undefined
   /** For when the program presents its pending call: it reaches the model with the result. */
   readonly #withReplay: ContentPart[] = []
@@ -169,8 +169,8 @@ export class ClaudeRun {
       case "answer-end":
         if (this.#parts.isLimited) await this.#measure()
         break
-      case "trouble":
-        this.#trouble = event
+      case "api-error":
+        this.#apiError = event
         break
       case "compacted":
         await this.#recordCompaction(event)
@@ -273,18 +273,18 @@ export class ClaudeRun {
       return { reason: "suspended", resumeBy: end.deferred === this.#suspension.callId ? "replay" : "repeat" }
     }
     if (this.#isInterrupted) return { reason: "interrupted" }
-    if (end.isError) return stopOf(end, this.#trouble)
+    if (end.isError) return stopOf(end, this.#apiError)
     const text = end.structured === undefined ? end.text : JSON.stringify(end.structured)
     if (end.structured !== undefined) this.#steps.addText(text)
     const ended = await this.#steps.end("end")
     if (ended) return ended
-    const complaint = await host.review(text)
-    if (complaint !== undefined && this.#steps.turn >= this.#parts.lastTurn) return { reason: "limit" }
-    if (complaint !== undefined) {
+    const validationError = await host.review(text)
+    if (validationError !== undefined && this.#steps.turn >= this.#parts.lastTurn) return { reason: "limit" }
+    if (validationError !== undefined) {
       // It would answer, although it was told to stop.
       if (this.#isInterrupted) return { reason: "interrupted" }
       await this.#outbox.send([
-        { type: "text", text: host.emit({ type: "steer", text: complaint, reason: "repair" }).text },
+        { type: "text", text: host.emit({ type: "steer", text: validationError, reason: "repair" }).text },
       ])
       return undefined
     }

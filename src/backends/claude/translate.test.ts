@@ -98,7 +98,7 @@ describe("messages of claude 2.1.325", () => {
   test("a message about a failure is not the model's text", () => {
     const events = recorded("rate-limit-2.1.325")
     expect(events.filter(({ type }) => type === "text")).toEqual([])
-    expect(events).toContainEqual(expect.objectContaining({ type: "trouble", error: "rate_limit" }))
+    expect(events).toContainEqual(expect.objectContaining({ type: "api-error", error: "rate_limit" }))
   })
 
   test.each([null, 3, "text", [], {}, { type: "assistant" }, { type: "user", message: { content: [null] } }])(

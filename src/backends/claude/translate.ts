@@ -24,7 +24,7 @@ export type ClaudeEvent =
   /** The program has shortened its conversation. */
   | { readonly type: "compacted"; readonly isAsked: boolean; readonly before: number; readonly after: number }
   /** The reason of a failure, in the program's vocabulary. */
-  | { readonly type: "trouble"; readonly error: string; readonly requestId?: string }
+  | { readonly type: "api-error"; readonly error: string; readonly requestId?: string }
   | { readonly type: "end"; readonly end: ClaudeEnd }
 
 /** The program's result of the messages so far. */
@@ -156,7 +156,7 @@ function ofAssistant(message: JsonObject, nested: boolean, callId: CallId): read
   // The program's own words about a failure, not the model's.
   if (typeof message.error === "string") {
     const requestId = textIn(message, "request_id")
-    return nested ? [] : [{ type: "trouble", error: message.error, ...(requestId !== "" && { requestId }) }]
+    return nested ? [] : [{ type: "api-error", error: message.error, ...(requestId !== "" && { requestId }) }]
   }
   const parts = blocksIn(answer).flatMap((part) => partIn(part, callId))
   if (nested) return parts.filter(({ type }) => type === "call")

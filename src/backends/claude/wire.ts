@@ -97,4 +97,4 @@ function block(part: ContentPart): Json {
 }
 
 /** A day: a decision that takes longer is refused by the program. */
-export const LONGEST_DECISION_S = 86_400
+export const MAX_DECISION_S = 86_400

@@ -163,13 +163,13 @@ export class ThreadRun implements GateDesk {
       const text = this.#recording.finalText
       const ended = await this.#recording.steps.end("end")
       if (ended) return ended
-      const complaint = await host.review(text)
-      const steers = this.#nextSteers(complaint === undefined)
+      const validationError = await host.review(text)
+      const steers = this.#nextSteers(validationError === undefined)
       if (steers === "closed") return { reason: "done", text }
       if (this.#isLastTurn) return { reason: "limit" }
-      if (complaint !== undefined) host.emit({ type: "steer", text: complaint, reason: "repair" })
+      if (validationError !== undefined) host.emit({ type: "steer", text: validationError, reason: "repair" })
       for (const steer of steers) host.emit({ type: "steer", text: steer })
-      const texts = complaint === undefined ? steers : [complaint, ...steers]
+      const texts = validationError === undefined ? steers : [validationError, ...steers]
       next = userInput(texts.map((each) => ({ type: "text", text: each })))
     }
   }

@@ -1,22 +1,22 @@
-import type { Said } from "../../contract/compaction.ts"
+import type { TurnMessage } from "../../contract/compaction.ts"
 import type { Message } from "../../contract/message.ts"
 import { Dialogue } from "./dialogue.ts"
 
 /** The conversation as it was recorded, each message with its turn, and as it is sent. */
 export class History {
-  #said: Said[]
+  #said: TurnMessage[]
   #dialogue: Dialogue
 
   readonly #onReplaced: () => void
 
   /** `onReplaced`: called when the messages are others than before. */
-  constructor(said: readonly Said[] = [], onReplaced = () => {}) {
+  constructor(said: readonly TurnMessage[] = [], onReplaced = () => {}) {
     this.#onReplaced = onReplaced
     this.#said = [...said]
     this.#dialogue = dialogueOf(said)
   }
 
-  get said(): readonly Said[] {
+  get said(): readonly TurnMessage[] {
     return this.#said
   }
 
@@ -32,13 +32,13 @@ export class History {
   }
 
   /** The provider takes the same array as the same conversation, so the messages are in a new one. */
-  replace(said: readonly Said[]): void {
+  replace(said: readonly TurnMessage[]): void {
     this.#said = [...said]
     this.#dialogue = dialogueOf(said)
     this.#onReplaced()
   }
 }
 
-function dialogueOf(said: readonly Said[]): Dialogue {
+function dialogueOf(said: readonly TurnMessage[]): Dialogue {
   return new Dialogue(said.map(({ message }) => message))
 }

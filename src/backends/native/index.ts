@@ -1,6 +1,6 @@
 import type { Backend, HistoryOrigin, OpenRequest } from "../../contract/backend.ts"
 import type { Capabilities } from "../../contract/capabilities.ts"
-import type { Said } from "../../contract/compaction.ts"
+import type { TurnMessage } from "../../contract/compaction.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Model, Transport } from "../../contract/provider.ts"
 import { newNonce } from "../../lib/id.ts"
@@ -139,7 +139,7 @@ function converse(
 }
 
 /** The conversation before the prompt, each message with its turn. */
-function historyOf({ context }: OpenRequest, { messages, turns }: HistoryOrigin): readonly Said[] {
+function historyOf({ context }: OpenRequest, { messages, turns }: HistoryOrigin): readonly TurnMessage[] {
   if (!context) return messages.map((message) => ({ turn: turns, message }))
   return context.said.slice(0, messages.length)
 }

@@ -51,7 +51,7 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     compaction?.meter.settle(answer.usage)
     const calls = recordStep(loop, turn, reply)
     const cut = answer.stopReason === "output-limit"
-    if (cut && ++cuts > MOST_CUTS) return { reason: "output-limit" }
+    if (cut && ++cuts > MAX_CUTS) return { reason: "output-limit" }
     if (answer.stopReason === "refusal") return { reason: "refusal" }
     if (answer.stopReason === "context-overflow") return { reason: "failed", failure: cutByWindow }
     if (calls.length > 0 && (await runCalls(loop, turn, calls, reply)) === "suspended") return { reason: "suspended" }
@@ -59,11 +59,11 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     const ended = await host.endTurn(turn)
     if (ended) return ended
     const final = calls.length === 0 && !cut && answer.stopReason !== "pause"
-    const complaint = final ? await host.review(textOf(answer)) : undefined
-    const steers = controls.takeSteers(final && complaint === undefined)
+    const validationError = final ? await host.review(textOf(answer)) : undefined
+    const steers = controls.takeSteers(final && validationError === undefined)
     if (steers === "closed") return { reason: "done", text: textOf(answer) }
     if (cut) tell(loop, turn, CUT_AT_OUTPUT_LIMIT, "output-limit")
-    if (complaint !== undefined) tell(loop, turn, complaint, "repair")
+    if (validationError !== undefined) tell(loop, turn, validationError, "repair")
     for (const text of steers) tell(loop, turn, text)
   }
 }
@@ -116,4 +116,4 @@ function textOf(answer: Answer): string {
 }
 
 /** How often the model is asked to continue an answer that was cut at the output limit. */
-const MOST_CUTS = 3
+const MAX_CUTS = 3

@@ -284,10 +284,10 @@ class PiRun {
       return { action: "end" }
     }
     const isFinal = this.#calls.size === 0
-    const complaint = isFinal ? await this.#host.review(text) : undefined
-    const steers = this.#controls.takeSteers(isFinal && complaint === undefined)
+    const validationError = isFinal ? await this.#host.review(text) : undefined
+    const steers = this.#controls.takeSteers(isFinal && validationError === undefined)
     if (steers === "closed") return this.#done(text)
-    if (complaint !== undefined) this.#tell(complaint, "repair")
+    if (validationError !== undefined) this.#tell(validationError, "repair")
     for (const steer of steers) this.#tell(steer)
     return { action: "continue" }
   }

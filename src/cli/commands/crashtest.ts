@@ -95,9 +95,9 @@ function printReport(report: CampaignReport, output: Output): void {
     output.print([row.kind.padEnd(6), ...cells].join("  "))
   }
   output.print("")
-  for (const violation of violations.slice(0, MOST_SHOWN)) output.print(`${colours.red("✗")} ${violation}`)
-  if (violations.length > MOST_SHOWN) output.print(`… and ${violations.length - MOST_SHOWN} more`)
+  for (const violation of violations.slice(0, MAX_SHOWN)) output.print(`${colours.red("✗")} ${violation}`)
+  if (violations.length > MAX_SHOWN) output.print(`… and ${violations.length - MAX_SHOWN} more`)
   if (violations.length === 0) output.print(colours.green("Nothing was lost, nothing was done twice."))
 }
 
-const MOST_SHOWN = 20
+const MAX_SHOWN = 20

@@ -146,12 +146,12 @@ const statusWidth = "cancelled".length
 /** Unique prefixes, which every command accepts; short ids stay as they are. */
 function shortIds(ids: readonly string[]): readonly string[] {
   return ids.map((id) => {
-    let length = Math.min(id.length, SHORTEST_ID)
+    let length = Math.min(id.length, MIN_ID_LENGTH)
     while (length < id.length && ids.some((other) => other !== id && other.startsWith(id.slice(0, length)))) length++
-    return id.length <= LONGEST_WHOLE_ID ? id : id.slice(0, length)
+    return id.length <= MAX_WHOLE_ID_LENGTH ? id : id.slice(0, length)
   })
 }
 
 /** `run_` and eight digits of the random part. */
-const SHORTEST_ID = 12
-const LONGEST_WHOLE_ID = 16
+const MIN_ID_LENGTH = 12
+const MAX_WHOLE_ID_LENGTH = 16

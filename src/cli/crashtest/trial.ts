@@ -41,9 +41,9 @@ export async function runTrial(setting: Setting, kills: readonly Kill[]): Promis
   let struck = 0
   let end = await runProcess(setting, folder, kills[struck])
   while (end.killed) end = await runProcess(setting, folder, kills[++struck])
-  const { report, complaint, spanMs } = end
+  const { report, reason, spanMs } = end
   if (report === undefined) {
-    const violations = [`it did not finish: ${complaint.trim().replaceAll(/\s*\n\s*/g, " ")} (${folder})`]
+    const violations = [`it did not finish: ${reason.trim().replaceAll(/\s*\n\s*/g, " ")} (${folder})`]
     return { ...unjudged, kills: struck, resumed: false, operations: [], spanMs, violations }
   }
   const { runId, operations } = report
@@ -71,7 +71,7 @@ interface ChildEnd {
   readonly killed: boolean
   /** Present if it reached the run's end. */
   readonly report?: ChildReport
-  readonly complaint: string
+  readonly reason: string
   readonly spanMs: number
 }
 
@@ -97,7 +97,7 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
   let begunAt = performance.now()
   let killTimer: ReturnType<typeof setTimeout> | undefined
   let said = ""
-  let complaint = ""
+  let stderr = ""
   // Safe: the child was started with a pipe there.
   const saying = child.stdio[SAYING] as Readable
   saying.setEncoding("utf8").on("data", (text: string) => {
@@ -108,7 +108,7 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
     said += text
   })
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    complaint = `${complaint}${text}`.slice(-COMPLAINT_LENGTH)
+    stderr = `${stderr}${text}`.slice(-STDERR_LENGTH)
   })
   return new Promise((resolve, reject) => {
     child.once("error", reject)
@@ -118,11 +118,11 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
       const killed = kill !== undefined && signal === "SIGKILL" && !hangs
       // Safe: a child that ended well wrote its report there, and the child is this program.
       const report = code === 0 ? (JSON.parse(said.split("\n")[1] ?? "") as ChildReport) : undefined
-      const ending = hangs ? "it hung" : complaint || `it ended with ${signal ?? code}`
-      resolve({ killed, ...(report && { report }), complaint: ending, spanMs: performance.now() - begunAt })
+      const ending = hangs ? "it hung" : stderr || `it ended with ${signal ?? code}`
+      resolve({ killed, ...(report && { report }), reason: ending, spanMs: performance.now() - begunAt })
     })
   })
 }
 
 const TOO_LONG_MS = 300_000
-const COMPLAINT_LENGTH = 2000
+const STDERR_LENGTH = 2000

@@ -74,11 +74,11 @@ export function modelOf(workload: Workload): Model {
   }
   const scripts = [workload.steps, ...Object.values(workload.agents ?? {})]
   // An agent may be started several times with one prompt.
-  const most = scripts.reduce((sum, steps) => sum + steps.length + 1, 0) * MOST_STARTS
+  const most = scripts.reduce((sum, steps) => sum + steps.length + 1, 0) * MAX_STARTS
   return scriptedModel(Array<ScriptedStep>(most).fill(next))
 }
 
-const MOST_STARTS = 100
+const MAX_STARTS = 100
 
 /** The steps of the run, or of the agent with this prompt. */
 export function stepsOf({ steps, agents = {} }: Workload, prompt: string): Workload["steps"] {

@@ -75,7 +75,7 @@ export class Credentials {
     if (!isCredential("authorization", value)) return
     const found = Object.values(credentialsOf("", { [name]: value }))
     const [, rest = ""] = /^[A-Za-z][\w-]*\s+(.+)$/.exec(value) ?? []
-    const fields = value.split(/[\s,;="]+/).filter(({ length }) => length >= SHORTEST_FIELD)
+    const fields = value.split(/[\s,;="]+/).filter(({ length }) => length >= MIN_FIELD_LENGTH)
     for (const part of [value, rest, ...found, ...fields]) this.#masks.add(`${service}/${name}`, part)
   }
 
@@ -132,4 +132,4 @@ function unusable(name: string): ToolError {
   return new ToolError("denied", `The authentication ${name} of this service cannot be sent as a header.`)
 }
 
-const SHORTEST_FIELD = 16
+const MIN_FIELD_LENGTH = 16

@@ -32,7 +32,7 @@ export function resultOf(response: ApiResponse, options: ResultOptions): string 
   const body = isBinary ? text : mask(text, response.isCut)
   const end = response.isCut ? [`[the response was cut at ${maxBytes} bytes]`] : []
   if (!isFailure) return [...head, "", body, ...end].join("\n").trimEnd()
-  const shownBody = startOf(beforeCut(body, LONGEST_FAILURE, redact), LONGEST_FAILURE)
+  const shownBody = startOf(beforeCut(body, MAX_FAILURE_LENGTH, redact), MAX_FAILURE_LENGTH)
   const message = `${service} answered with ${[...head, "", shownBody, ...end].join("\n").trimEnd()}`
   const isInDoubt = effect !== "none" && (status === 408 || status === 500 || (status >= 502 && status <= 504))
   throw isInDoubt
@@ -60,7 +60,7 @@ function decode(bytes: Uint8Array, charset: string, isCut: boolean): string | un
 }
 
 const shownHeaders = ["content-type", "location", "link", "etag", "retry-after", "x-total-count", "x-next-page"]
-const LONGEST_FAILURE = 8_000
+const MAX_FAILURE_LENGTH = 8_000
 
 const codes: Readonly<Record<number, ToolErrorCode>> = {
   400: "invalid_input",

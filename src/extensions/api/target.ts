@@ -25,7 +25,7 @@ export function targetOf(service: CheckedService, path: string, query: JsonObjec
 
 /** Each segment decoded and encoded once; whatever programs read differently is refused. */
 function canonicalPath(path: string): string {
-  if (path.length > LONGEST_PATH) throw unsafe(`is longer than ${LONGEST_PATH} characters`)
+  if (path.length > MAX_PATH_LENGTH) throw unsafe(`is longer than ${MAX_PATH_LENGTH} characters`)
   if (!path.startsWith("/")) throw unsafe("does not start with /")
   if (/[\\?#\s\p{Cc}]/u.test(path)) throw unsafe("contains a backslash, a space, ? or #; pass a query as `query`")
   const segments = path.slice(1).split("/")
@@ -70,4 +70,4 @@ function unsafe(reason: string): ToolError {
   return new ToolError("invalid_input", `The path ${reason}. Give the plain path below the service's address.`)
 }
 
-const LONGEST_PATH = 2048
+const MAX_PATH_LENGTH = 2048

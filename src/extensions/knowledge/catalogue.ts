@@ -55,8 +55,8 @@ export async function filesUnder(
   warn: (message: string) => void,
   depth = 0,
 ): Promise<readonly KnowledgeFile[]> {
-  if (depth > DEEPEST) {
-    warn(`Knowledge below ${base}/${folder} is nested more than ${DEEPEST} folders deep and not used.`)
+  if (depth > MAX_DEPTH) {
+    warn(`Knowledge below ${base}/${folder} is nested more than ${MAX_DEPTH} folders deep and not used.`)
     return []
   }
   const files: KnowledgeFile[] = []
@@ -79,8 +79,8 @@ export async function readDocument(place: KnowledgePlace, base: string, path: st
   const bytes = await storeOf(place, base)
     .folder([place.root, base, ...folders].join("/"))
     .read(name)
-  if (bytes !== null && bytes.length <= LARGEST_DOCUMENT) return bytes
-  const reason = bytes === null ? "is no longer there" : `has more than ${LARGEST_DOCUMENT} bytes`
+  if (bytes !== null && bytes.length <= MAX_DOCUMENT_BYTES) return bytes
+  const reason = bytes === null ? "is no longer there" : `has more than ${MAX_DOCUMENT_BYTES} bytes`
   throw new LonghaulError("not_found", `${base}/${path} ${reason}.`, {
     fix: bytes === null ? "Search again." : "Split it into smaller documents.",
   })
@@ -93,6 +93,6 @@ function isListed(name: string, warn: (message: string) => void): boolean {
   return false
 }
 
-const DEEPEST = 20
+const MAX_DEPTH = 20
 /** Also of external documents. */
-export const LARGEST_DOCUMENT = 20 * 1024 * 1024
+export const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024

@@ -1,7 +1,7 @@
 import type { GuardedFetch } from "../../contract/env.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { credentialsOf } from "../../lib/http/credentials.ts"
-import { LARGEST_DOCUMENT } from "./catalogue.ts"
+import { MAX_DOCUMENT_BYTES } from "./catalogue.ts"
 import { type Extractors, formatOf, formatOfMediaType, getExtractor, type KnowledgeFormat } from "./formats.ts"
 import type { ExtractedText } from "./sections.ts"
 
@@ -48,13 +48,13 @@ export class ExternalDocuments {
   }
 
   async #fetch({ name, url, format, headers = {} }: ExternalDocument, fetch: GuardedFetch, signal: AbortSignal) {
-    const options = { signal, maxBytes: LARGEST_DOCUMENT, timeoutMs: TIMEOUT_MS, headers }
+    const options = { signal, maxBytes: MAX_DOCUMENT_BYTES, timeoutMs: TIMEOUT_MS, headers }
     const body = await fetch.get(url, options)
     // The address is not part of a message: it may hold a key.
     if (body.status < 200 || body.status > 299) {
       throw new ToolError("io", `ext:${name} cannot be read: its server responded with status ${body.status}.`)
     }
-    if (body.truncated) throw new ToolError("io", `ext:${name} has more than ${LARGEST_DOCUMENT} bytes.`)
+    if (body.truncated) throw new ToolError("io", `ext:${name} has more than ${MAX_DOCUMENT_BYTES} bytes.`)
     const reported = formatOfMediaType(body.contentType)
     const used = format ?? (reported === "txt" ? undefined : reported) ?? formatOf(new URL(url).pathname) ?? "txt"
     return (this.#extractors[used] ?? getExtractor(used))(body.bytes, { name: `ext:${name}`, signal })
@@ -65,7 +65,7 @@ export class ExternalDocuments {
 export function externalCredentials(documents: readonly ExternalDocument[]): Readonly<Record<string, string>> {
   const values = documents.flatMap(({ name, url, headers = {} }) =>
     Object.entries(credentialsOf(url, headers)).flatMap(([key, value]) =>
-      value.length < SHORTEST_SECRET ? [] : [[`${name}/${key}`, value]],
+      value.length < MIN_SECRET_LENGTH ? [] : [[`${name}/${key}`, value]],
     ),
   )
   return Object.fromEntries(values)
@@ -73,4 +73,4 @@ export function externalCredentials(documents: readonly ExternalDocument[]): Rea
 
 const TIMEOUT_MS = 30_000
 /** Masking a shorter value would change ordinary text. */
-const SHORTEST_SECRET = 8
+const MIN_SECRET_LENGTH = 8

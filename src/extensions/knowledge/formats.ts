@@ -65,7 +65,7 @@ const portable: Readonly<Record<KnowledgeFormat, Extractor>> = {
 
 /** Scripts and styles are dropped, entities decoded, white space collapsed; headings become those of Markdown. */
 export async function extractHtml(html: string): Promise<ExtractedText> {
-  const { title, text } = htmlToText(html, await loadEntityDecoder(), { maxCharacters: LONGEST_PAGE })
+  const { title, text } = htmlToText(html, await loadEntityDecoder(), { maxCharacters: MAX_PAGE_LENGTH })
   const isTitled = title === "" || text.startsWith("# ")
   return { text: isTitled ? text : `# ${title}\n\n${text}`, kind: "markdown" }
 }
@@ -103,4 +103,4 @@ function indented(text: string): string {
   }
 }
 
-const LONGEST_PAGE = 10_000_000
+const MAX_PAGE_LENGTH = 10_000_000

@@ -140,7 +140,7 @@ function partOf(document: ExtractedText, place: string, slug: string | undefined
     const { start, end } = section
     return { text: document.text.slice(start, end).trimEnd(), sections: refs(start + 1, end) }
   }
-  const known = refs(0, Number.POSITIVE_INFINITY).slice(0, MOST_NAMED)
+  const known = refs(0, Number.POSITIVE_INFINITY).slice(0, MAX_NAMED)
   throw new ToolError("not_found", `${place} has no section ${shownRef(slug)}. It has: ${known.join(", ") || "none"}.`)
 }
 
@@ -160,7 +160,7 @@ function snippetOf({ text, terms }: IndexHit, redact: (text: string) => string =
 
 /** The beginning of a word near an index; in a text without spaces, of a character. */
 function wordStart(text: string, index: number): number {
-  for (let at = index; at > index - LONGEST_WORD; at--) if (/\s/.test(text.charAt(at - 1))) return at
+  for (let at = index; at > index - MAX_WORD_LENGTH; at--) if (/\s/.test(text.charAt(at - 1))) return at
   return /[\udc00-\udfff]/.test(text.charAt(index)) ? index + 1 : index
 }
 
@@ -186,5 +186,5 @@ export function asToolError(error: unknown): unknown {
 }
 
 const SNIPPET = 300
-const LONGEST_WORD = 40
-const MOST_NAMED = 20
+const MAX_WORD_LENGTH = 40
+const MAX_NAMED = 20

@@ -26,8 +26,8 @@ export function checkOptions(options: KnowledgeOptions): void {
   checkShape<KnowledgeOptions>("knowledge", options, optionsShape)
   const { folders, external = [], maxSearchResults = 1, maxReadBytes = 1 } = options
   if (folders !== undefined) checkFolders(folders)
-  wholeNumber("maxSearchResults", maxSearchResults, MOST_RESULTS)
-  wholeNumber("maxReadBytes", maxReadBytes, MOST_BYTES)
+  wholeNumber("maxSearchResults", maxSearchResults, MAX_RESULTS)
+  wholeNumber("maxReadBytes", maxReadBytes, MAX_BYTES)
   external.forEach(checkExternal)
   const names = external.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
@@ -91,5 +91,5 @@ const optionsShape: Shape<KnowledgeOptions> = {
   maxReadBytes: "number",
   extractors,
 }
-const MOST_RESULTS = 50
-const MOST_BYTES = 1_000_000
+const MAX_RESULTS = 50
+const MAX_BYTES = 1_000_000

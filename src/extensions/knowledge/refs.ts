@@ -11,7 +11,7 @@ export const INDEX_NAME = "_index.json"
 /** Reads `base/file.md`, `base/file.md#section` or `ext:name`. Anything else is `invalid_input`. */
 export function parseRef(ref: string): KnowledgeRef {
   const [, place = "", , slug] = /^([^#]*)(#(.*))?$/s.exec(ref) ?? []
-  const isSlug = slug === undefined || (slug.length <= LONGEST_SLUG && isPlainSlug(slug))
+  const isSlug = slug === undefined || (slug.length <= MAX_SLUG_LENGTH && isPlainSlug(slug))
   const section = slug === undefined ? {} : { slug }
   if (place.startsWith("ext:")) {
     const name = place.slice("ext:".length)
@@ -29,7 +29,7 @@ export function parseRef(ref: string): KnowledgeRef {
 
 /** The text of an invalid reference for a message: short, and without characters that hide something. */
 export function shownRef(ref: string): string {
-  return JSON.stringify(ref.slice(0, LONGEST_SHOWN).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?"))
+  return JSON.stringify(ref.slice(0, MAX_SHOWN_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?"))
 }
 
 /**
@@ -37,11 +37,11 @@ export function shownRef(ref: string): string {
  * a file system, a shell or a URL reads in another way.
  */
 function isSafePath(path: string): boolean {
-  return path.length <= LONGEST_PATH && path.split("/").every((part) => isSafeName(part))
+  return path.length <= MAX_PATH_LENGTH && path.split("/").every((part) => isSafeName(part))
 }
 
 export function isSafeName(name: string): boolean {
-  return name.length <= LONGEST_NAME && safeName.test(name) && !name.includes("..")
+  return name.length <= MAX_NAME_LENGTH && safeName.test(name) && !name.includes("..")
 }
 
 const safeName = /^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N} ._()+,&'@=!-]*[\p{L}\p{M}\p{N}_)!+-])?$/u
@@ -75,7 +75,7 @@ export function slugOf(heading: string): string {
     .replace(/[^\p{L}\p{M}\p{N}_\s-]/gu, "")
     .trim()
     .replace(/[\s-]+/g, "-")
-  return [...slug].slice(0, LONGEST_HEADING).join("") || "section"
+  return [...slug].slice(0, MAX_HEADING_LENGTH).join("") || "section"
 }
 
 /** Distinguishes equal slugs of one file: `-2`, `-3`. */
@@ -98,8 +98,8 @@ function isPlainSlug(slug: string): boolean {
   return /^[\p{L}\p{M}\p{N}_-]+$/u.test(slug)
 }
 
-const LONGEST_PATH = 500
-const LONGEST_NAME = 200
-const LONGEST_HEADING = 80
-const LONGEST_SLUG = 200
-const LONGEST_SHOWN = 100
+const MAX_PATH_LENGTH = 500
+const MAX_NAME_LENGTH = 200
+const MAX_HEADING_LENGTH = 80
+const MAX_SLUG_LENGTH = 200
+const MAX_SHOWN_LENGTH = 100

@@ -133,7 +133,7 @@ function isParagraph(line: string): boolean {
 
 /** A heading without its marks: closing number signs, emphasis, links. */
 function plainTitle(title: string): string {
-  return firstWords(title, LONGEST_TITLE)
+  return firstWords(title, MAX_TITLE_LENGTH)
     .replace(/\s#+\s*$/, "")
     .replace(/\[\[([^[\]|]{1,200})(?:\|([^[\]]{1,200}))?\]\]/g, (_, target: string, alias?: string) => alias ?? target)
     .replace(/\[([^[\]]{0,300})\]\([^()]{0,1000}\)/g, "$1")
@@ -145,11 +145,11 @@ function linksOf(text: string): readonly string[] {
   const targets = Array.from(text.matchAll(/\[\[([^[\]|\n]{1,200})(?:\|[^[\]\n]{0,200})?\]\]/g), ([, target = ""]) =>
     target.trim(),
   )
-  return [...new Set(targets)].slice(0, MOST_LINKS)
+  return [...new Set(targets)].slice(0, MAX_LINKS)
 }
 
 function splitIntoParts(text: string, isTable: boolean): readonly Section[] {
-  const head = isTable ? text.slice(0, Math.min(lineEnd(text, 0), LONGEST_HEAD)) : ""
+  const head = isTable ? text.slice(0, Math.min(lineEnd(text, 0), MAX_HEAD_LENGTH)) : ""
   const sections: Section[] = []
   for (let start = 0; start < text.length; ) {
     const end = lineEnd(text, Math.min(start + PART - 1, text.length))
@@ -178,6 +178,6 @@ function lineEnd(text: string, from: number): number {
 }
 
 const PART = 4000
-const LONGEST_HEAD = 1000
-const LONGEST_TITLE = 500
-const MOST_LINKS = 20
+const MAX_HEAD_LENGTH = 1000
+const MAX_TITLE_LENGTH = 500
+const MAX_LINKS = 20

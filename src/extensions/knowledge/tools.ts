@@ -81,7 +81,7 @@ export function createReadKnowledgeTool(library: KnowledgeLibrary, options: Read
       required: ["ref"],
       additionalProperties: false,
     },
-    maxOutputBytes: maxReadBytes + LONGEST_NOTE,
+    maxOutputBytes: maxReadBytes + MAX_NOTE_LENGTH,
     async run(args, context: ToolContext) {
       const { ref, offset } = isJsonObject(args) ? args : {}
       const { signal, env } = context
@@ -117,16 +117,16 @@ function cut(
   const rest = offset > 0 ? masked.slice(offset) : masked
   const { text: start, truncated } = truncateUtf8(rest, { maxBytes })
   if (!truncated) return start
-  const names = sections.slice(0, MOST_NAMED).join(", ")
-  const whole = sections.length > MOST_NAMED ? `${names} and ${sections.length - MOST_NAMED} more` : names
+  const names = sections.slice(0, MAX_NAMED).join(", ")
+  const whole = sections.length > MAX_NAMED ? `${names} and ${sections.length - MAX_NAMED} more` : names
   const parts = names === "" ? "" : ` Its sections: ${whole}.`
   return `${start}\n[cut after ${maxBytes} bytes of ${text.length} characters; continue with offset ${offset + start.length}.${parts}]`
 }
 
 const DEFAULT_RESULTS = 5
 const DEFAULT_BYTES = 10_000
-const LONGEST_NOTE = 12_000
-const MOST_NAMED = 20
+const MAX_NOTE_LENGTH = 12_000
+const MAX_NAMED = 20
 
 const libraryField = having(
   { search: required("function"), read: required("function") },

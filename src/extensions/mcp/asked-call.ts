@@ -21,7 +21,7 @@ export async function callWithInput(
   const { answered, signal, progress } = context
   const canAsk = context.ask !== undefined
   let round = answered && (await withAnswer(connection, answered, context))
-  for (let leg = 0; leg < MOST_LEGS; leg++) {
+  for (let leg = 0; leg < MAX_LEGS; leg++) {
     const retry = round && (await retryOf(connection, round, signal))
     const result = await connection.callTool(tool, args, { signal, progress, canAsk, ...(retry && { retry }) })
     if (!isInputRequired(result)) return result
@@ -90,9 +90,9 @@ async function retryOf(connection: ServerConnection, round: Round, signal: Abort
 function readRound(connection: ServerConnection, { inputRequests = {}, requestState }: InputRequiredResult): Round {
   const { name } = connection
   const bytes = (text: string) => new TextEncoder().encode(text).length
-  if (requestState !== undefined && bytes(requestState) > MOST_STATE_BYTES) throw tooLarge(name, "state")
+  if (requestState !== undefined && bytes(requestState) > MAX_STATE_BYTES) throw tooLarge(name, "state")
   const text = JSON.stringify(inputRequests)
-  if (bytes(text) > MOST_STATE_BYTES) throw tooLarge(name, "question")
+  if (bytes(text) > MAX_STATE_BYTES) throw tooLarge(name, "question")
   if (connection.masked(text) !== text || connection.masked(requestState ?? "") !== (requestState ?? "")) {
     throw new ToolError(
       "denied",
@@ -136,12 +136,12 @@ function isInputRequired(result: CallToolResult | InputRequiredResult): result i
 }
 
 function tooLarge(server: string, what: string): ToolError {
-  const limit = `${MOST_STATE_BYTES / 1024} KB`
+  const limit = `${MAX_STATE_BYTES / 1024} KB`
   return new ToolError("io", `The MCP server ${server} asked with a ${what} of more than ${limit}: nobody was asked.`)
 }
 
 const ELICIT = "elicitation/create"
 /** Requests within one attempt at a call. */
-const MOST_LEGS = 10
-const MOST_STATE_BYTES = 64 * 1024
+const MAX_LEGS = 10
+const MAX_STATE_BYTES = 64 * 1024
 const BUSY_MS = 250

@@ -25,8 +25,8 @@ export class CancelNotices {
 
   /** Resolves once all were sent, or were not taken in time. */
   async sent(): Promise<void> {
-    if (this.#underWay.size > 0) await Promise.race([Promise.allSettled(this.#underWay), delay(LONGEST_MS)])
+    if (this.#underWay.size > 0) await Promise.race([Promise.allSettled(this.#underWay), delay(MAX_MS)])
   }
 }
 
-const LONGEST_MS = 1_000
+const MAX_MS = 1_000

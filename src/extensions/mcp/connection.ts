@@ -69,8 +69,8 @@ export interface Retry {
 
 const CALL_MS = 60_000
 /** A server that asks for more rights again and again gets no more than these. */
-const MOST_LOGINS = 2
-const LONGEST_LINE = 300
+const MAX_LOGINS = 2
+const MAX_LINE_LENGTH = 300
 
 /**
  * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it unheard.
@@ -221,7 +221,7 @@ export class ServerConnection {
   /** True if the server asked for a login, or for more rights, and a person has logged in. */
   async #hasLoggedIn(error: unknown): Promise<boolean> {
     const { UnauthorizedError } = await import("@modelcontextprotocol/client")
-    if (!(error instanceof UnauthorizedError) || !this.#finishLogin || this.#logins >= MOST_LOGINS) return false
+    if (!(error instanceof UnauthorizedError) || !this.#finishLogin || this.#logins >= MAX_LOGINS) return false
     this.#logins++
     await this.#finishLogin()
     return true
@@ -280,7 +280,7 @@ export class ServerConnection {
   /** With what a program that did not come up wrote last: most say there what is wrong. */
   async #withLastLine(error: unknown): Promise<unknown> {
     const { stderr = "" } = (await this.#exit) ?? {}
-    const line = firstWords(stderr.trimEnd().split("\n").at(-1)?.trim() ?? "", LONGEST_LINE)
+    const line = firstWords(stderr.trimEnd().split("\n").at(-1)?.trim() ?? "", MAX_LINE_LENGTH)
     if (line === "" || !(error instanceof Error)) return error
     const message = `${error.message.replace(/\.$/, "")}; its last line: ${line}`
     return LonghaulError.is(error)

@@ -26,12 +26,12 @@ export function definitionsOf(server: string, tools: readonly McpTool[]): readon
   return tools.map((tool): Definition => {
     const { name, description = "", annotations } = tool
     const plain = toolName(server, name)
-    const isUnique = plain.length <= LONGEST_NAME && names.get(plain) === 1
+    const isUnique = plain.length <= MAX_NAME_LENGTH && names.get(plain) === 1
     const hints: Json = isJsonObject(annotations) ? annotations : {}
     return {
       server,
       tool: name,
-      name: isUnique ? plain : `${plain.slice(0, LONGEST_NAME - 7)}_${sha256(`${server}/${name}`).slice(0, 6)}`,
+      name: isUnique ? plain : `${plain.slice(0, MAX_NAME_LENGTH - 7)}_${sha256(`${server}/${name}`).slice(0, 6)}`,
       description: visible(description),
       // The protocol layer has checked that it is a JSON Schema of an object.
       inputSchema: visibleJson(tool.inputSchema as JsonSchema) as JsonSchema,
@@ -63,4 +63,4 @@ function visibleJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [visible(key), visibleJson(each)]))
 }
 
-const LONGEST_NAME = 64
+const MAX_NAME_LENGTH = 64

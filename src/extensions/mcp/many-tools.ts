@@ -5,17 +5,17 @@ import { isJsonObject } from "../../lib/json.ts"
 import { toolRanking } from "../../lib/text/rank-tools.ts"
 
 /** More tools than this, or a larger part of the model's context, and only their names are listed. */
-const MOST_LISTED = 40
-const LARGEST_PART = 0.1
+const MAX_LISTED = 40
+const MAX_PART = 0.1
 const CHARACTERS_PER_TOKEN = 4
 
 export function areTooMany(tools: readonly Tool[], contextTokens: number | undefined): boolean {
-  if (tools.length > MOST_LISTED) return true
+  if (tools.length > MAX_LISTED) return true
   if (contextTokens === undefined) return false
   const text = tools
     .map(({ name, description, inputSchema }) => name + description + JSON.stringify(inputSchema))
     .join("")
-  return text.length / CHARACTERS_PER_TOKEN > contextTokens * LARGEST_PART
+  return text.length / CHARACTERS_PER_TOKEN > contextTokens * MAX_PART
 }
 
 /** The names of the tools, for the prompt. */

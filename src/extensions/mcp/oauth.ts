@@ -231,7 +231,7 @@ function allScopes(...given: readonly (string | null | undefined)[]): string {
   const scopes = given.flatMap((each) => each?.split(" ") ?? [])
   return [...new Set(scopes)]
     .filter((scope) => /^[!#-[\]-~]{1,200}$/.test(scope))
-    .slice(0, MOST_SCOPES)
+    .slice(0, MAX_SCOPES)
     .join(" ")
 }
 
@@ -240,7 +240,7 @@ function hasScopes(scopes: unknown, wanted = ""): boolean {
   return wanted.split(" ").every((scope) => scope === "" || known.includes(scope))
 }
 
-const MOST_SCOPES = 100
+const MAX_SCOPES = 100
 
 /** The key of a login: another address is another server, and another workspace or store is another tenant. */
 export function loginKey({ tenant, name, server }: LoginPlace): string {

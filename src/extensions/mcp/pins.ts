@@ -105,7 +105,7 @@ function difference(before: JsonObject, now: JsonObject): string {
 
 function shown(value: Json | undefined): string {
   const text = visible(JSON.stringify(value ?? null))
-  return text.length > LONGEST_SHOWN ? `${firstWords(text, LONGEST_SHOWN)}…` : text
+  return text.length > MAX_SHOWN_LENGTH ? `${firstWords(text, MAX_SHOWN_LENGTH)}…` : text
 }
 
 /** Another address or command is another server. */
@@ -113,4 +113,4 @@ export function identityOf(server: McpServer): string {
   return "url" in server ? server.url : canonicalJson([server.command, ...(server.args ?? [])])
 }
 
-const LONGEST_SHOWN = 300
+const MAX_SHOWN_LENGTH = 300

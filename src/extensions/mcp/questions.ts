@@ -23,7 +23,7 @@ export function readQuestion(server: string, params: Json | undefined): ServerQu
   if (!isJsonObject(requestedSchema)) throw unclear(server, "it names no fields")
   const { properties = {}, required = [] } = requestedSchema
   const entries = Object.entries(isJsonObject(properties) ? properties : {})
-  if (entries.length > MOST_FIELDS) throw unclear(server, `it has more than ${MOST_FIELDS} fields`)
+  if (entries.length > MAX_FIELDS) throw unclear(server, `it has more than ${MAX_FIELDS} fields`)
   const fields = new Map(entries.map(([name, field]) => [name, plainField(server, name, field)]))
   const needed = (Array.isArray(required) ? required : []).filter(
     (name) => typeof name === "string" && fields.has(name),
@@ -37,12 +37,12 @@ export function readQuestion(server: string, params: Json | undefined): ServerQu
 
 /** The question as people see it. The server's words are marked as such. `problem`: why the last answer was not used. */
 export function questionText(server: string, question: ServerQuestion, problem?: string): string {
-  const complaint = problem === undefined ? [] : [`The last answer was not sent to the server: ${problem}`]
+  const notSent = problem === undefined ? [] : [`The last answer was not sent to the server: ${problem}`]
   const message = quoted(question.message)
   if (question.kind === "url") {
     const { url } = question
     return [
-      ...complaint,
+      ...notSent,
       `The MCP server ${server} asks you to open an address at ${url.host}:`,
       message,
       url.href,
@@ -52,7 +52,7 @@ export function questionText(server: string, question: ServerQuestion, problem?:
   const names = [...question.fields.keys()]
   const needed = new Set(requiredOf(question))
   return [
-    ...complaint,
+    ...notSent,
     `The MCP server ${server} asks:`,
     message,
     ...Array.from(question.fields, ([name, field]) => `- ${shown(name)} (${describeField(field, needed.has(name))})`),
@@ -125,7 +125,7 @@ function parsedJson(text: string): Json | undefined {
 
 /** Only the keywords that forms have: a schema of a server is not trusted with patterns and references. */
 function plainField(server: string, name: string, field: Json): JsonObject {
-  if (name.length > LONGEST_NAME || !isJsonObject(field)) throw unclear(server, "one of its fields is not described")
+  if (name.length > MAX_NAME_LENGTH || !isJsonObject(field)) throw unclear(server, "one of its fields is not described")
   const { type, title, description, format, items } = field
   const texts = {
     ...(typeof title === "string" && { title }),
@@ -165,7 +165,7 @@ function optionsOf(field: JsonObject): readonly string[] | undefined {
   const listed = Array.isArray(values)
     ? values
     : titled?.map((option) => (isJsonObject(option) ? (option.const ?? null) : null))
-  return listed?.filter((value) => typeof value === "string").slice(0, MOST_OPTIONS)
+  return listed?.filter((value) => typeof value === "string").slice(0, MAX_OPTIONS)
 }
 
 function counts(field: JsonObject, names: readonly string[]): JsonObject {
@@ -190,7 +190,7 @@ function requiredOf({ schema }: Form): readonly Json[] {
 
 /** People open such an address: it must be what it looks like. */
 function safeAddress(server: string, given: Json): URL {
-  const text = typeof given === "string" && given.length <= LONGEST_ADDRESS ? given : ""
+  const text = typeof given === "string" && given.length <= MAX_ADDRESS_LENGTH ? given : ""
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isLocal = url?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname)
   if (!url || !(url.protocol === "https:" || isLocal)) throw unclear(server, "its address is not an https one")
@@ -199,7 +199,7 @@ function safeAddress(server: string, given: Json): URL {
 }
 
 function quoted(message: string): string {
-  const text = cut(visible(message), LONGEST_MESSAGE)
+  const text = cut(visible(message), MAX_MESSAGE_LENGTH)
   return text
     .split("\n")
     .map((line) => `> ${line}`)
@@ -207,7 +207,7 @@ function quoted(message: string): string {
 }
 
 function shown(text: Json): string {
-  return cut(visible(String(text)).replaceAll(/\s+/g, " "), LONGEST_LABEL)
+  return cut(visible(String(text)).replaceAll(/\s+/g, " "), MAX_LABEL_LENGTH)
 }
 
 /** The question is masked afterwards. */
@@ -222,9 +222,9 @@ function unclear(server: string, reason: string): ToolError {
 const yes: ReadonlySet<string> = new Set(["true", "yes", "y"])
 const no: ReadonlySet<string> = new Set(["false", "no", "n"])
 const formats: ReadonlySet<string> = new Set(["email", "uri", "date", "date-time"])
-const MOST_FIELDS = 20
-const MOST_OPTIONS = 100
-const LONGEST_NAME = 100
-const LONGEST_LABEL = 200
-const LONGEST_MESSAGE = 2_000
-const LONGEST_ADDRESS = 2_000
+const MAX_FIELDS = 20
+const MAX_OPTIONS = 100
+const MAX_NAME_LENGTH = 100
+const MAX_LABEL_LENGTH = 200
+const MAX_MESSAGE_LENGTH = 2_000
+const MAX_ADDRESS_LENGTH = 2_000

@@ -99,7 +99,7 @@ async function ownSample(run: ExtensionRun, name: string, request: SamplingReque
   return run.sample({
     source: `mcp:${name}`,
     messages: messages.map(messageOf),
-    maxOutputTokens: Math.min(maxOutputTokens, MOST_SAMPLED_TOKENS),
+    maxOutputTokens: Math.min(maxOutputTokens, MAX_SAMPLED_TOKENS),
     ...(system !== undefined && { system }),
   })
 }
@@ -143,4 +143,4 @@ function fileUrl(path: string): string {
 }
 
 const ELICIT_MS = 300_000
-const MOST_SAMPLED_TOKENS = 4_096
+const MAX_SAMPLED_TOKENS = 4_096

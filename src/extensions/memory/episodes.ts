@@ -29,16 +29,16 @@ export class Episodes {
       runId,
       nodeId,
       at: new Date().toISOString(),
-      task: task.slice(0, LONGEST_TASK),
+      task: task.slice(0, MAX_TASK_LENGTH),
       status,
-      text: text.slice(0, LONGEST_ANSWER),
+      text: text.slice(0, MAX_ANSWER_LENGTH),
       ...(result.error && { error: result.error.code }),
       turns: result.turns,
       tools: countsOf(result.toolCalls.map(({ name }) => name)),
     }
     const bytes = new TextEncoder().encode(JSON.stringify(episode))
     // A hyphen can be part of either id.
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const name = `${runId}~${nodeId}${attempt === 1 ? "" : `~${attempt}`}.json`
       if ((await this.#folder.create(name, bytes)) === "created") return
       const other = await this.#read(name)
@@ -47,7 +47,7 @@ export class Episodes {
   }
 
   async all(): Promise<readonly Episode[]> {
-    const names = (await this.#folder.list()).filter((name) => name.endsWith(".json")).slice(-MOST_READ)
+    const names = (await this.#folder.list()).filter((name) => name.endsWith(".json")).slice(-MAX_READ)
     const read = await Promise.all(names.map((name) => this.#read(name)))
     return read.flatMap((episode) => episode ?? []).toSorted((left, right) => (left.at < right.at ? 1 : -1))
   }
@@ -86,7 +86,7 @@ function countsOf(names: readonly string[]): Record<string, number> {
   return Object.fromEntries(counts)
 }
 
-const LONGEST_TASK = 2_000
-const LONGEST_ANSWER = 4_000
-const MOST_ATTEMPTS = 20
-const MOST_READ = 500
+const MAX_TASK_LENGTH = 2_000
+const MAX_ANSWER_LENGTH = 4_000
+const MAX_ATTEMPTS = 20
+const MAX_READ = 500

@@ -68,7 +68,7 @@ export class MemoryItems {
 
   async #ofKind(kind: ItemKind): Promise<readonly MemoryItem[]> {
     const folder = this.#folderOf(kind)
-    const names = (await folder.list()).filter((name) => name.endsWith(".md")).slice(0, MOST_READ)
+    const names = (await folder.list()).filter((name) => name.endsWith(".md")).slice(0, MAX_READ)
     const unread = names.filter((name) => !this.#known.has(`${kind}/${name}`))
     for (let at = 0; at < unread.length; at += AT_ONCE) {
       await Promise.all(
@@ -130,5 +130,5 @@ function afterColon(line: string): string {
 }
 
 const folders: Readonly<Record<ItemKind, string>> = { lesson: "lessons", rule: "rules", profile: "profile" }
-const MOST_READ = 2_000
+const MAX_READ = 2_000
 const AT_ONCE = 16

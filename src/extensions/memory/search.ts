@@ -16,8 +16,8 @@ export async function closestTo<Value>(
   const { default: MiniSearch } = await import("minisearch")
   const index = new MiniSearch<{ id: number; text: string }>({ fields: ["text"], tokenize: wordsOf })
   index.addAll(among.map(({ text }, id) => ({ id, text })))
-  const hits = index.search(query.slice(0, LONGEST_QUERY), { prefix: (term) => term.length > 3, fuzzy: 0.1 })
+  const hits = index.search(query.slice(0, MAX_QUERY_LENGTH), { prefix: (term) => term.length > 3, fuzzy: 0.1 })
   return hits.slice(0, limit).flatMap(({ id }) => among[Number(id)]?.value ?? [])
 }
 
-const LONGEST_QUERY = 2_000
+const MAX_QUERY_LENGTH = 2_000

@@ -18,7 +18,7 @@ export function memorizeTool(items: MemoryItems, options: { allowRules: boolean;
     inputSchema: {
       type: "object",
       properties: {
-        text: { type: "string", minLength: 1, maxLength: LONGEST_ITEM },
+        text: { type: "string", minLength: 1, maxLength: MAX_ITEM_LENGTH },
         kind: { type: "string", enum: kinds, description: "Default: lesson." },
         replaces: { type: "string", description: "The id of an item of the same kind that is wrong or out of date." },
       },
@@ -35,7 +35,7 @@ export function memorizeTool(items: MemoryItems, options: { allowRules: boolean;
       // Arguments may have had references to secrets, which are expanded by now.
       const text = redact ? redact(String(given.text ?? "")).trim() : String(given.text ?? "").trim()
       if (kind === undefined) throw new ToolError("denied", "Only people write rules and the profile.")
-      if (text === "" || text.length > LONGEST_ITEM)
+      if (text === "" || text.length > MAX_ITEM_LENGTH)
         throw new ToolError("invalid_input", "The text is empty or too long.")
       const id = itemId(idempotencyKey)
       if (await items.has(kind, id)) return `Remembered as ${id}.`
@@ -75,7 +75,7 @@ export function recallTool(items: MemoryItems, episodes: Episodes): Tool {
       properties: {
         query: { type: "string", minLength: 1, maxLength: 1_000 },
         kind: { type: "string", enum: [...itemKinds, "episode"], description: "Default: all kinds." },
-        limit: { type: "integer", minimum: 1, maximum: MOST_RESULTS, description: `Default: ${USUAL_RESULTS}.` },
+        limit: { type: "integer", minimum: 1, maximum: MAX_RESULTS, description: `Default: ${USUAL_RESULTS}.` },
       },
       required: ["query"],
       additionalProperties: false,
@@ -101,7 +101,7 @@ export function recallTool(items: MemoryItems, episodes: Episodes): Tool {
         ...runs.map((run) => ({ kind: "episode", text: `${run.task}\n${run.text}`, value: describedRun(run) })),
       ]
       const among = texts.filter((each) => kind === undefined || each.kind === kind)
-      const most = typeof limit === "number" ? Math.min(limit, MOST_RESULTS) : USUAL_RESULTS
+      const most = typeof limit === "number" ? Math.min(limit, MAX_RESULTS) : USUAL_RESULTS
       const found = await closestTo(String(query ?? ""), among, most)
       if (found.length === 0) return "Nothing is remembered about this."
       return `${fencedData(MEMORY_TAG, found.join("\n\n"))}\n${IS_DATA}`
@@ -113,6 +113,6 @@ function describedRun({ runId, status, at, task, text }: Episode): string {
   return `[episode of run ${runId}, ${status}, ${at}]\nTask: ${task}\nAnswer: ${text}`
 }
 
-const LONGEST_ITEM = 2_000
+const MAX_ITEM_LENGTH = 2_000
 const USUAL_RESULTS = 5
-const MOST_RESULTS = 20
+const MAX_RESULTS = 20

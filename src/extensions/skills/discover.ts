@@ -2,7 +2,7 @@ import type { Files } from "../../contract/env.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { oneLine } from "../../lib/text/data-fence.ts"
 import { parseSkill, splitSkill } from "./frontmatter.ts"
-import { LONGEST_TEXT, type Skill } from "./skill.ts"
+import { MAX_TEXT_LENGTH, type Skill } from "./skill.ts"
 
 /** A folder of skills that is not in the workspace. */
 export interface SkillFolder {
@@ -58,11 +58,11 @@ async function skillsIn(
     .filter(({ kind }) => kind === "folder")
     .map(({ name }) => name)
     .sort()
-  if (names.length > MOST_SKILLS) {
-    warn("skill_left_out", `${shown} has more than ${MOST_SKILLS} folders: the others are not read.`)
+  if (names.length > MAX_SKILLS) {
+    warn("skill_left_out", `${shown} has more than ${MAX_SKILLS} folders: the others are not read.`)
   }
   const read = names
-    .slice(0, MOST_SKILLS)
+    .slice(0, MAX_SKILLS)
     .map((name) => skillAt(files, { folder: `${path}/${name}`, shown: oneLine(`${shown}/${name}`), name }, warn))
   return (await Promise.all(read)).flatMap((skill) => skill ?? [])
 }
@@ -93,7 +93,7 @@ function filesOf(files: Files, folder: string): Pick<Skill, "body" | "pages" | "
   const pages = async () => {
     const entries = await files.list(folder, ".")
     const parts = pageFolders.filter((part) => entries.some(({ name, kind }) => name === part && kind === "folder"))
-    return (await Promise.all(parts.map((part) => filesBelow(files, folder, part)))).flat().slice(0, MOST_PAGES)
+    return (await Promise.all(parts.map((part) => filesBelow(files, folder, part)))).flat().slice(0, MAX_PAGES)
   }
   return {
     body: async () => splitSkill(await textAt(files, `${folder}/SKILL.md`)).body,
@@ -104,11 +104,11 @@ function filesOf(files: Files, folder: string): Pick<Skill, "body" | "pages" | "
 
 /** Links are not followed: they could lead out of the folder of the skill. */
 async function filesBelow(files: Files, folder: string, part: string): Promise<readonly string[]> {
-  if (part.split("/").length > DEEPEST) return []
+  if (part.split("/").length > MAX_DEPTH) return []
   const entries = [...(await files.list(`${folder}/${part}`, "."))].sort((a, b) => (a.name < b.name ? -1 : 1))
   const found: string[] = []
   for (const { name, kind } of entries) {
-    if (found.length >= MOST_PAGES) break
+    if (found.length >= MAX_PAGES) break
     if (kind === "file") found.push(`${part}/${name}`)
     if (kind === "folder") found.push(...(await filesBelow(files, folder, `${part}/${name}`)))
   }
@@ -116,8 +116,9 @@ async function filesBelow(files: Files, folder: string, part: string): Promise<r
 }
 
 async function textAt(files: Files, path: string): Promise<string> {
-  const bytes = await files.read(path, ".", { offset: 0, limit: LONGEST_TEXT + 1 })
-  if (bytes.length > LONGEST_TEXT) throw new ToolError("invalid_input", `${path} is longer than ${LONGEST_TEXT} bytes.`)
+  const bytes = await files.read(path, ".", { offset: 0, limit: MAX_TEXT_LENGTH + 1 })
+  if (bytes.length > MAX_TEXT_LENGTH)
+    throw new ToolError("invalid_input", `${path} is longer than ${MAX_TEXT_LENGTH} bytes.`)
   return decoded(bytes, path)
 }
 
@@ -139,6 +140,6 @@ async function unlessAbsent<Value>(work: () => Promise<Value>): Promise<Value | 
 }
 
 const pageFolders: readonly string[] = ["pages", "references", "scripts", "assets"]
-const MOST_SKILLS = 200
-const MOST_PAGES = 200
-const DEEPEST = 4
+const MAX_SKILLS = 200
+const MAX_PAGES = 200
+const MAX_DEPTH = 4

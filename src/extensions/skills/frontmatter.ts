@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../lib/json.ts"
 import { firstWords } from "../../lib/text/before-cut.ts"
 import { oneLine } from "../../lib/text/data-fence.ts"
-import { LONGEST_DESCRIPTION, LONGEST_SKILL_NAME, type SkillHeader } from "./skill.ts"
+import { MAX_DESCRIPTION_LENGTH, MAX_SKILL_NAME_LENGTH, type SkillHeader } from "./skill.ts"
 
 /** A `SKILL.md`, with what is wrong with it. Without a header it cannot be used. */
 export interface ParsedSkill {
@@ -37,7 +37,7 @@ interface Fields {
 }
 
 async function fieldsOf(yaml: string): Promise<Fields> {
-  if (yaml.length > LONGEST_FRONTMATTER) return { problem: "its frontmatter is too long" }
+  if (yaml.length > MAX_FRONTMATTER_LENGTH) return { problem: "its frontmatter is too long" }
   const { parse } = await import("yaml")
   const read = (text: string): Fields | undefined => {
     try {
@@ -75,13 +75,13 @@ function headerOf(
   complain: (problem: string) => void,
 ): SkillHeader | undefined {
   const field = (name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined)
-  const description = textOf("description", field("description"), LONGEST_DESCRIPTION, complain)
+  const description = textOf("description", field("description"), MAX_DESCRIPTION_LENGTH, complain)
   if (description === undefined) {
     complain("it has no description")
     return undefined
   }
-  const license = textOf("license", field("license"), LONGEST_LICENSE, complain)
-  const compatibility = textOf("compatibility", field("compatibility"), LONGEST_COMPATIBILITY, complain)
+  const license = textOf("license", field("license"), MAX_LICENSE_LENGTH, complain)
+  const compatibility = textOf("compatibility", field("compatibility"), MAX_COMPATIBILITY_LENGTH, complain)
   const metadata = metadataOf(field("metadata"), complain)
   const allowedTools = toolsOf(field("allowed-tools"), complain)
   return {
@@ -95,10 +95,10 @@ function headerOf(
 }
 
 function nameOf(value: unknown, folder: string, complain: (problem: string) => void): string {
-  const given = typeof value === "string" ? oneLine(value).slice(0, LONGEST_SKILL_NAME) : ""
+  const given = typeof value === "string" ? oneLine(value).slice(0, MAX_SKILL_NAME_LENGTH) : ""
   if (given === "") {
     complain("it has no name, so that of its folder is used")
-    return oneLine(folder).slice(0, LONGEST_SKILL_NAME)
+    return oneLine(folder).slice(0, MAX_SKILL_NAME_LENGTH)
   }
   if (!isSkillName(String(value))) {
     complain(`its name ${JSON.stringify(given)} is not of up to 64 letters a-z, digits and single hyphens`)
@@ -107,7 +107,7 @@ function nameOf(value: unknown, folder: string, complain: (problem: string) => v
 }
 
 function isSkillName(name: string): boolean {
-  return name.length <= LONGEST_SKILL_NAME && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
+  return name.length <= MAX_SKILL_NAME_LENGTH && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
 }
 
 function textOf(
@@ -133,7 +133,7 @@ function metadataOf(value: unknown, complain: (problem: string) => void): Readon
     return undefined
   }
   const entries = Object.entries(value).flatMap(([key, each]): [string, string][] => {
-    const text = textOf(`metadata ${JSON.stringify(oneLine(key).slice(0, 40))}`, each, LONGEST_LICENSE, complain)
+    const text = textOf(`metadata ${JSON.stringify(oneLine(key).slice(0, 40))}`, each, MAX_LICENSE_LENGTH, complain)
     return text === undefined ? [] : [[oneLine(key), text]]
   })
   return Object.fromEntries(entries)
@@ -144,7 +144,7 @@ function toolsOf(value: unknown, complain: (problem: string) => void): readonly 
   if (value === undefined || value === null) return undefined
   const isList = Array.isArray(value) && value.every((each) => typeof each === "string")
   if (isList) return value.map((each) => oneLine(String(each)))
-  if (typeof value === "string") return splitTools(oneLine(value).slice(0, LONGEST_TOOLS))
+  if (typeof value === "string") return splitTools(oneLine(value).slice(0, MAX_TOOLS_LENGTH))
   complain("its allowed-tools is not a text")
   return undefined
 }
@@ -164,7 +164,7 @@ function splitTools(text: string): readonly string[] {
   return [...tools, current].filter((tool) => tool !== "")
 }
 
-const LONGEST_FRONTMATTER = 64 * 1024
-const LONGEST_LICENSE = 500
-const LONGEST_COMPATIBILITY = 500
-const LONGEST_TOOLS = 4_000
+const MAX_FRONTMATTER_LENGTH = 64 * 1024
+const MAX_LICENSE_LENGTH = 500
+const MAX_COMPATIBILITY_LENGTH = 500
+const MAX_TOOLS_LENGTH = 4_000

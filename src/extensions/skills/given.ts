@@ -8,7 +8,7 @@ import { recordOf, required, type Shape, shapeOf } from "../../lib/schema/shape.
 import { oneLine } from "../../lib/text/data-fence.ts"
 import { decoded } from "./discover.ts"
 import { splitSkill } from "./frontmatter.ts"
-import { LONGEST_DESCRIPTION, LONGEST_SKILL_NAME, LONGEST_TEXT, type Skill } from "./skill.ts"
+import { MAX_DESCRIPTION_LENGTH, MAX_SKILL_NAME_LENGTH, MAX_TEXT_LENGTH, type Skill } from "./skill.ts"
 
 /** A skill that the host gives. It has a `body` or a `url`. */
 export interface GivenSkill {
@@ -28,8 +28,8 @@ export function checkGiven(skills: readonly GivenSkill[], hosts: readonly string
   const isAllowed = hosts && allowedHosts(hosts)
   for (const [index, skill] of skills.entries()) {
     const where = `skills[${index}]`
-    checkText(`${where}.name`, skill.name, LONGEST_SKILL_NAME)
-    checkText(`${where}.description`, skill.description, LONGEST_DESCRIPTION)
+    checkText(`${where}.name`, skill.name, MAX_SKILL_NAME_LENGTH)
+    checkText(`${where}.description`, skill.description, MAX_DESCRIPTION_LENGTH)
     if ((skill.body === undefined) === (skill.url === undefined)) {
       throw invalid(`${where} has ${skill.body === undefined ? "neither" : "both"} body and url`, "Give one of them.")
     }
@@ -108,7 +108,7 @@ async function fetchText(
   const { status, bytes, truncated } = await web.get(url, {
     signal,
     headers,
-    maxBytes: LONGEST_TEXT,
+    maxBytes: MAX_TEXT_LENGTH,
     timeoutMs: FETCH_MS,
     admit: async (target) => {
       if (!isAllowed(new URL(target))) {
@@ -117,7 +117,7 @@ async function fetchText(
     },
   })
   if (status !== 200) throw new ToolError("io", `The skill could not be fetched: status ${status}.`)
-  if (truncated) throw new ToolError("io", `The skill is longer than ${LONGEST_TEXT} bytes.`)
+  if (truncated) throw new ToolError("io", `The skill is longer than ${MAX_TEXT_LENGTH} bytes.`)
   return decoded(bytes, "The skill")
 }
 

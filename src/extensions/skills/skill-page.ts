@@ -23,7 +23,7 @@ export function skillPage(skills: readonly Skill[]): Tool {
     effect: "none",
     concurrent: true,
     risk: "low",
-    maxOutputBytes: LONGEST_RESULT,
+    maxOutputBytes: MAX_RESULT_LENGTH,
     async run(args, { signal }) {
       const { skill: name, page } = isJsonObject(args) ? args : {}
       const skill = skills.find((each) => each.name === name)
@@ -58,4 +58,4 @@ async function pageOf(skill: Skill, given: string, signal: AbortSignal): Promise
   )
 }
 
-const LONGEST_RESULT = 128 * 1024
+const MAX_RESULT_LENGTH = 128 * 1024

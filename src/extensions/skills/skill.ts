@@ -20,7 +20,7 @@ export interface Skill extends SkillHeader {
   page(path: string, signal: AbortSignal): Promise<string>
 }
 
-export const LONGEST_SKILL_NAME = 64
-export const LONGEST_DESCRIPTION = 1024
+export const MAX_SKILL_NAME_LENGTH = 64
+export const MAX_DESCRIPTION_LENGTH = 1024
 /** Of `SKILL.md` and of each page. */
-export const LONGEST_TEXT = 256 * 1024
+export const MAX_TEXT_LENGTH = 256 * 1024

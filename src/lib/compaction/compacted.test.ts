@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { Said } from "../../contract/compaction.ts"
+import type { TurnMessage } from "../../contract/compaction.ts"
 import type { Message } from "../../contract/message.ts"
 import { compacted, SUMMARY_START } from "./compacted.ts"
 
@@ -8,7 +8,7 @@ const result = (callId: string, text: string): Message => ({
   role: "tool",
   content: [{ type: "tool-result", callId, wireId: "w", status: "ok", output: [{ type: "text", text }] }],
 })
-const texts = (said: readonly Said[]) =>
+const texts = (said: readonly TurnMessage[]) =>
   said.map(({ message }) =>
     message.content
       .map((part) => {
@@ -20,7 +20,7 @@ const texts = (said: readonly Said[]) =>
   )
 
 const summary = user(`${SUMMARY_START}\nshort`)
-const said: readonly Said[] = [
+const said: readonly TurnMessage[] = [
   { turn: 0, message: user("old") },
   { turn: 0, message: user("task") },
   { turn: 1, message: result("1.0", "first") },
@@ -49,7 +49,7 @@ test("a result of 0 characters is the note with its call's id, and keeps its pai
 })
 
 test("a clipped result has both ends and never half a character", () => {
-  const long: Said[] = [{ turn: 1, message: result("1.0", `${"a".repeat(50)}${"😀".repeat(50)}`) }]
+  const long: TurnMessage[] = [{ turn: 1, message: result("1.0", `${"a".repeat(50)}${"😀".repeat(50)}`) }]
   for (let keep = 1; keep < 60; keep++) {
     const [text = ""] = texts(compacted(long, { results: { keep: { "1.0": keep }, note: "note" } }))
     expect(new TextDecoder().decode(new TextEncoder().encode(text))).toBe(text)
@@ -80,7 +80,7 @@ test("media leave a clipped result", () => {
 })
 
 test("results of the input are never cut: ids are unique among the run's own turns only", () => {
-  const input: Said[] = [{ turn: 0, message: result("1.0", "earlier") }, ...said]
+  const input: TurnMessage[] = [{ turn: 0, message: result("1.0", "earlier") }, ...said]
   const after = compacted(input, { results: { keep: { "1.0": 0 }, note: "Gone." } })
   expect(texts(after)).toContain("earlier")
   expect(texts(after)).not.toContain("first")

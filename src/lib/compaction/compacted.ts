@@ -1,4 +1,4 @@
-import type { Compaction, ConversationHead, CutResults, Said } from "../../contract/compaction.ts"
+import type { Compaction, ConversationHead, CutResults, TurnMessage } from "../../contract/compaction.ts"
 import type { ContentPart } from "../../contract/content.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AssistantMessage, Message, ToolResultPart } from "../../contract/message.ts"
@@ -12,9 +12,9 @@ type AssistantPart = AssistantMessage["content"][number]
  * is cut is part of the journal's format.
  */
 export function compacted(
-  said: readonly Said[],
+  said: readonly TurnMessage[],
   { results, head }: Pick<Compaction, "results" | "head">,
-): readonly Said[] {
+): readonly TurnMessage[] {
   const cut = results ? said.map((each, index) => withCuts(each, said.length - index, results)) : said
   if (!head) return cut
   return [...headOf(head), ...cut.slice(Math.max(0, firstKept(cut, head)))]
@@ -24,18 +24,18 @@ export function compacted(
  * The index of the first message that a head leaves. Negative: as many of the messages before these stay, too, which are
  * those of an earlier exchange.
  */
-export function firstKept(said: readonly Said[], { through, kept = 0 }: ConversationHead): number {
+export function firstKept(said: readonly TurnMessage[], { through, kept = 0 }: ConversationHead): number {
   const later = said.findIndex(({ turn }) => turn > through)
   return (later === -1 ? said.length : later) - (through === 0 ? kept : 0)
 }
 
 /** What people said stays in turn 0, so that the next head finds the task again: their last message there. */
-function headOf({ through, messages }: ConversationHead): readonly Said[] {
+function headOf({ through, messages }: ConversationHead): readonly TurnMessage[] {
   return messages.map((message) => ({ turn: isSummary(message) ? through : 0, message }))
 }
 
 /** Call ids are unique among the turns of a run only, so that messages before its first turn are never cut. */
-function withCuts(said: Said, place: number, cuts: CutResults): Said {
+function withCuts(said: TurnMessage, place: number, cuts: CutResults): TurnMessage {
   const { turn, message } = said
   if (turn === 0) return said
   const { keep, args = {}, messages = {} } = cuts

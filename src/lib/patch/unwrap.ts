@@ -10,12 +10,12 @@ export function unwrap(patch: string): readonly string[] {
     const inner = unwrapOnce(lines)
     if (inner === undefined) return withoutSignature(lines)
     // Each layer is copied: a patch of only fences would otherwise take too long.
-    if (layers === MOST_LAYERS) throw malformed(`Pass the patch without the ${MOST_LAYERS} layers around it.`)
+    if (layers === MAX_LAYERS) throw malformed(`Pass the patch without the ${MAX_LAYERS} layers around it.`)
     lines = trimBlank([...inner, ""])
   }
 }
 
-const MOST_LAYERS = 8
+const MAX_LAYERS = 8
 
 function unwrapOnce(lines: readonly string[]): readonly string[] | undefined {
   const first = lines[0]?.trim() ?? ""

@@ -13,14 +13,14 @@ export function redactOf({ redact }: ToolContext): Redact {
  */
 export function beforeCut(text: string, maxCharacters: number, redact: Redact): string {
   if (text.length <= maxCharacters) return text
-  const most = maxCharacters + LONGEST_SECRET
+  const most = maxCharacters + MAX_SECRET_LENGTH
   return redact(text.length > most ? withoutHalfWord(text.slice(0, most)) : text)
 }
 
 /** For a text that was cut already: half a word at its end could be half a secret that is recognised by its format only. */
 export function withoutHalfWord(text: string): string {
   let end = text.length
-  while (end > 0 && text.length - end < LONGEST_SECRET && /\S/.test(text.charAt(end - 1))) end--
+  while (end > 0 && text.length - end < MAX_SECRET_LENGTH && /\S/.test(text.charAt(end - 1))) end--
   return end === 0 ? text : text.slice(0, end)
 }
 
@@ -38,4 +38,4 @@ export function firstWords(text: string, maxCharacters: number): string {
   return /^.*\s/s.exec(text.slice(0, maxCharacters))?.[0].trimEnd() ?? ""
 }
 
-export const LONGEST_SECRET = 16_384
+export const MAX_SECRET_LENGTH = 16_384

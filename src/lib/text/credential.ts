@@ -21,7 +21,7 @@ function looksLikeCredential(name: string, value: string): boolean {
 }
 
 function isRandom(part: string): boolean {
-  if (part.length < SHORTEST_RANDOM) return false
+  if (part.length < MIN_RANDOM_LENGTH) return false
   const switches = part.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0
   if (switches >= 4 || (switches === 3 && part.length >= 12) || (switches > 0 && part.length >= 20)) return true
   const capitals = (part.match(/[A-Z]/g)?.length ?? 0) / part.length
@@ -37,7 +37,7 @@ function isCommon(value: string): boolean {
   )
 }
 
-const SHORTEST_RANDOM = 8
+const MIN_RANDOM_LENGTH = 8
 
 /** What configuration and code are full of. */
 const commonWords: ReadonlySet<string> = new Set(

@@ -1,4 +1,4 @@
-import { formsOf, SHORTEST_ENCODED } from "./secret-forms.ts"
+import { formsOf, MIN_ENCODED_LENGTH } from "./secret-forms.ts"
 
 /**
  * The secrets that requests have sent, whose receivers may repeat them. The run's redactor knows those that were known when the run
@@ -14,7 +14,7 @@ export class Masks {
     if (!isMaskable(trimmed) || this.#values.has(trimmed)) return
     this.#values.set(trimmed, name)
     const [oldest] = this.#values.keys()
-    if (this.#values.size > MOST_VALUES && oldest !== undefined) this.#values.delete(oldest)
+    if (this.#values.size > MAX_VALUES && oldest !== undefined) this.#values.delete(oldest)
     const spellings = [...this.#values.keys()].flatMap((each) => formsOf(each).map(({ text }) => text))
     this.#spellings = [...new Set(spellings)].sort((left, right) => right.length - left.length)
   }
@@ -40,7 +40,7 @@ export class Masks {
 
 /** The length of the longest start of `spelling` with which a text ends, if it says something about the secret. */
 function startAtEnd(text: string, spelling: string): number {
-  for (let length = Math.min(spelling.length - 1, text.length); length >= SHORTEST; length--) {
+  for (let length = Math.min(spelling.length - 1, text.length); length >= MIN_LENGTH; length--) {
     if (text.endsWith(spelling.slice(0, length))) return length
   }
   return 0
@@ -48,9 +48,9 @@ function startAtEnd(text: string, spelling: string): number {
 
 /** A short word would be masked in ordinary text. */
 function isMaskable(value: string): boolean {
-  return value.length >= SHORTEST && !(value.length < SHORTEST_ENCODED && /^[A-Za-z]+$/.test(value))
+  return value.length >= MIN_LENGTH && !(value.length < MIN_ENCODED_LENGTH && /^[A-Za-z]+$/.test(value))
 }
 
 const MASK = "[secret]"
-const SHORTEST = 4
-const MOST_VALUES = 200
+const MIN_LENGTH = 4
+const MAX_VALUES = 200

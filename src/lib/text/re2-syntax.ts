@@ -95,7 +95,7 @@ class Scanner {
     if (found === undefined) return false
     const [, min = "", comma, max = comma === undefined ? min : ""] = found
     const isOrdered = max === "" || Number(min) <= Number(max)
-    if (isOrdered && Math.max(Number(min), Number(max)) <= MOST_REPETITIONS) return true
+    if (isOrdered && Math.max(Number(min), Number(max)) <= MAX_REPETITIONS) return true
     throw this.#problem("invalid repeat count", from)
   }
 
@@ -215,7 +215,7 @@ class Scanner {
   }
 }
 
-const MOST_REPETITIONS = 1000
+const MAX_REPETITIONS = 1000
 const LAST_CHARACTER = 0x10ffff
 const COLON = 58
 const PARENTHESIS = 41

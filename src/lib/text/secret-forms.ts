@@ -20,7 +20,7 @@ export function formsOf(value: string): readonly Form[] {
   if (lines.length > 1) {
     for (const [index, line] of lines.entries()) {
       // The first and last line of a key file are the same in every file.
-      if (line.length >= SHORTEST_LINE && !line.startsWith("-----")) add(`line${index + 1}-`, spellingsOf(line))
+      if (line.length >= MIN_LINE_LENGTH && !line.startsWith("-----")) add(`line${index + 1}-`, spellingsOf(line))
     }
   }
   return [...forms].map(([text, name]) => ({ name: name.replace(/-$/, ""), text }))
@@ -29,11 +29,11 @@ export function formsOf(value: string): readonly Form[] {
 type Spellings = Readonly<Record<string, string>>
 
 function spellingsOf(value: string): Spellings {
-  const bytes = value.length < SHORTEST_ENCODED ? {} : { ...byteSpellings(value), ...escapeSpellings(value) }
+  const bytes = value.length < MIN_ENCODED_LENGTH ? {} : { ...byteSpellings(value), ...escapeSpellings(value) }
   // JSON, URLs and HTML leave most keys as they are.
   if (/^[\w.-]*$/.test(value)) return { "": value, ...bytes }
   const plain = { "": value, ...jsonSpellings(value), ...percentSpellings(value), ...shellSpellings(value) }
-  return value.length < SHORTEST_ENCODED ? plain : { ...plain, ...bytes, ...htmlSpellings(value) }
+  return value.length < MIN_ENCODED_LENGTH ? plain : { ...plain, ...bytes, ...htmlSpellings(value) }
 }
 
 function jsonSpellings(value: string): Spellings {
@@ -163,5 +163,5 @@ function percentEscape(character: string): string {
 }
 
 /** From this length on, encodings of a value are long enough not to occur by chance. */
-export const SHORTEST_ENCODED = 8
-const SHORTEST_LINE = 16
+export const MIN_ENCODED_LENGTH = 8
+const MIN_LINE_LENGTH = 16

@@ -4,7 +4,7 @@ import { isCredential, isSecretName } from "../../lib/text/credential.ts"
 export function secretsIn(variables: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [name, value = ""] of Object.entries(variables)) {
-    if (value.trim().length < SHORTEST) continue
+    if (value.trim().length < MIN_LENGTH) continue
     if (isSecretName(name) && isCredential(name, value)) found[name] = value
     const password = /^[a-z][a-z0-9+.-]*:\/\/[^\s/@:]*:([^\s/@]+)@/i.exec(value)?.[1] ?? ""
     if (isCredential("password", password)) found[`${name}/password`] = password
@@ -20,6 +20,6 @@ export function maskNamedIn(text: string): string {
 }
 
 export const MASK = "[masked]"
-const SHORTEST = 8
+const MIN_LENGTH = 8
 const assignment = /\b([A-Za-z][\w-]{0,63})(=)(?:"[^"\n]*"|'[^'\n]*'|[^\s"'&;]+)/g
 const field = /"([\w-]{1,64})"(\s{0,8}:\s{0,8})"(?:[^"\\\n]|\\.)*"/g

@@ -1,9 +1,9 @@
 import type { Json } from "../../contract/json.ts"
 import { isSecretName } from "../../lib/text/credential.ts"
-import { formsOf, SHORTEST_ENCODED } from "../../lib/text/secret-forms.ts"
+import { formsOf, MIN_ENCODED_LENGTH } from "../../lib/text/secret-forms.ts"
 import { hitsIn } from "./line-spellings.ts"
 import { MASK, maskNamedIn } from "./names.ts"
-import { checkSecret, maskable, SHORTEST } from "./secret-values.ts"
+import { checkSecret, MIN_SECRET_LENGTH, maskable } from "./secret-values.ts"
 import { OPENING, RedactedStream } from "./stream.ts"
 import { findTokens } from "./token-search.ts"
 import { type Hit, type Sought, ValueSearch } from "./value-search.ts"
@@ -46,7 +46,7 @@ export function createRedactor(
   const values = sought.length > 0 ? new ValueSearch(sought) : undefined
 
   function redact(text: string, isEntering: boolean, known?: readonly Hit[], before?: number): string {
-    if (text.length < SHORTEST) return text
+    if (text.length < MIN_SECRET_LENGTH) return text
     return replaced(text, withTokens(text, known ?? (values ? hitsIn(values, text) : none), before), isEntering)
   }
 
@@ -122,7 +122,7 @@ function collect(secrets: Readonly<Record<string, string>>, found: Readonly<Reco
   for (const [name, given] of Object.entries(secrets)) {
     const value = checkSecret(name, given)
     if (value === undefined) continue
-    if (value.length < SHORTEST_ENCODED) weak.push(name)
+    if (value.length < MIN_ENCODED_LENGTH) weak.push(name)
     add(name, value)
   }
   for (const [name, given] of Object.entries(found)) {

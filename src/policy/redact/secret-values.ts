@@ -1,5 +1,5 @@
 import { LonghaulError } from "../../contract/error.ts"
-import { SHORTEST_ENCODED } from "../../lib/text/secret-forms.ts"
+import { MIN_ENCODED_LENGTH } from "../../lib/text/secret-forms.ts"
 
 /**
  * Throws `config_invalid` for a declared secret that cannot be masked without also masking ordinary text. Undefined: the
@@ -21,8 +21,8 @@ export function checkSecret(name: string, value: unknown): string | undefined {
     })
   }
   const trimmed = value.trim()
-  if (trimmed.length < SHORTEST) {
-    throw new LonghaulError("config_invalid", `The secret ${name} has fewer than ${SHORTEST} characters.`, {
+  if (trimmed.length < MIN_SECRET_LENGTH) {
+    throw new LonghaulError("config_invalid", `The secret ${name} has fewer than ${MIN_SECRET_LENGTH} characters.`, {
       fix: "Use a longer secret, or pass the value outside `secrets`: so short a text cannot be masked.",
     })
   }
@@ -38,9 +38,9 @@ export function checkSecret(name: string, value: unknown): string | undefined {
 /** A credential that was found, not declared: undefined if it cannot be masked. */
 export function maskable(value: string): string | undefined {
   const trimmed = value.trim()
-  if (trimmed.length < SHORTEST || isOrdinary(trimmed)) return undefined
+  if (trimmed.length < MIN_SECRET_LENGTH || isOrdinary(trimmed)) return undefined
   // Local servers take any word as a key.
-  return trimmed.length < SHORTEST_ENCODED && /^[A-Za-z]+$/.test(trimmed) ? undefined : trimmed
+  return trimmed.length < MIN_ENCODED_LENGTH && /^[A-Za-z]+$/.test(trimmed) ? undefined : trimmed
 }
 
 function isOrdinary(value: string): boolean {
@@ -53,9 +53,11 @@ function isOrdinary(value: string): boolean {
 function isPublicUrl(value: string): boolean {
   if (!/^(?:https?|wss?):\/\/\S*$/i.test(value) || !URL.canParse(value)) return false
   const { username, password, search, hash, pathname } = new URL(value)
-  return username + password + search + hash === "" && pathname.split("/").every(({ length }) => length < LONGEST_WORD)
+  return (
+    username + password + search + hash === "" && pathname.split("/").every(({ length }) => length < MAX_WORD_LENGTH)
+  )
 }
 
 /** No shorter text is ever masked. */
-export const SHORTEST = 4
-const LONGEST_WORD = 16
+export const MIN_SECRET_LENGTH = 4
+const MAX_WORD_LENGTH = 16

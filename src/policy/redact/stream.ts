@@ -36,7 +36,7 @@ export class RedactedStream {
     const value = this.#unfinishedValue(text, known)
     let end = Math.min(value, unfinishedLiteral(text))
     const token = unfinishedToken(text, this.#before)
-    if (token !== -1 && text.length - token > LONGEST_HELD) this.#inToken = endsInToken(text, end)
+    if (token !== -1 && text.length - token > MAX_HELD_LENGTH) this.#inToken = endsInToken(text, end)
     else if (token !== -1) end = Math.min(end, token)
     // Neither a literal reference nor a known value is cut if something else could begin within it.
     const literal = text.lastIndexOf(OPENING, end - 1)
@@ -51,7 +51,7 @@ export class RedactedStream {
     const known = this.#values?.hits(text) ?? none
     const at = this.#unfinishedValue(text, known)
     const isComplete = known.some((hit) => hit.at === at && hit.end === text.length)
-    const isLong = text.length - at >= SHORTEST_MASKED
+    const isLong = text.length - at >= MIN_MASKED_LENGTH
     const begun = isLong && !isComplete ? this.#values?.beginsAt(text, at) : undefined
     return begun ? this.#release(text, known, at) + begun.reference : this.#release(text, known, text.length)
   }
@@ -100,5 +100,5 @@ function unfinishedLiteral(text: string): number {
 /** How a reference starts. */
 export const OPENING = "{{secret:"
 const none: readonly never[] = []
-const SHORTEST_MASKED = 8
-const LONGEST_HELD = 16_384
+const MIN_MASKED_LENGTH = 8
+const MAX_HELD_LENGTH = 16_384

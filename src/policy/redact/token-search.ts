@@ -60,7 +60,7 @@ function tokenAt(text: string, at: number, from: number, to: number, before: num
 /** A mark inside a token: the token starts before it. */
 function startOf({ reaches }: TokenFormat, text: string, at: number, from: number): number {
   let start = at
-  if (reaches) while (start > from && at - start < LONGEST_REACH && reaches.test(text.charAt(start - 1))) start--
+  if (reaches) while (start > from && at - start < MAX_REACH && reaches.test(text.charAt(start - 1))) start--
   return start
 }
 
@@ -98,7 +98,7 @@ function keyAt(text: string, at: number): number {
 }
 
 const PREFIX = 3
-const LONGEST_REACH = 256
+const MAX_REACH = 256
 const DASH = 45
 const none: readonly never[] = []
 const formats = new Map<number, TokenFormat[]>()

@@ -34,7 +34,7 @@ export class ValueSearch {
   constructor(sought: readonly Sought[]) {
     const ordered = sought.toSorted((left, right) => right.text.length - left.text.length)
     const long = ordered.filter(({ text }) => text.length >= LONG)
-    this.#window = Math.min(long.at(-1)?.text.length ?? LONG, LONGEST_WINDOW)
+    this.#window = Math.min(long.at(-1)?.text.length ?? LONG, MAX_WINDOW_LENGTH)
     this.#shifts = new Uint8Array(HASHES).fill(this.#window - BLOCK + 1)
     for (const each of ordered) {
       addTo(this.#byStart, each.text.charCodeAt(0), each)
@@ -138,7 +138,7 @@ function pairAt(text: string, at: number): number {
 
 const none: readonly never[] = []
 const LONG = 8
-const LONGEST_WINDOW = 32
+const MAX_WINDOW_LENGTH = 32
 const BLOCK = 3
 const HASHES = 65_536
 const PAIRS = 8192

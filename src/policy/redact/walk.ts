@@ -44,8 +44,10 @@ function walkObject(object: object, rewrite: Rewrite): object {
 function isMediaPart(object: object): boolean {
   if (!("mediaType" in object && "data" in object)) return false
   const { mediaType, data } = object
-  return typeof mediaType === "string" && typeof data === "string" && data.length >= SMALLEST_FILE && BASE64.test(data)
+  return (
+    typeof mediaType === "string" && typeof data === "string" && data.length >= MIN_FILE_LENGTH && BASE64.test(data)
+  )
 }
 
-const SMALLEST_FILE = 48
+const MIN_FILE_LENGTH = 48
 const BASE64 = /^[A-Za-z0-9+/\r\n]*={0,2}\s*$/

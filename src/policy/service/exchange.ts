@@ -92,7 +92,7 @@ async function bodyOf(response: Response, noAnswer: (why: string) => ServiceFail
       const { done, value } = await reader.read()
       if (done) return text + decoder.decode()
       bytes += value.byteLength
-      if (bytes > LARGEST_ANSWER) throw new ServiceFailure("answer", "The answer of the policy service is too long.")
+      if (bytes > MAX_ANSWER_BYTES) throw new ServiceFailure("answer", "The answer of the policy service is too long.")
       text += decoder.decode(value, { stream: true })
     }
   } catch (error) {
@@ -110,4 +110,4 @@ function isDecodingError(error: TypeError & { readonly code?: unknown }): boolea
 }
 
 /** Verdicts are small: a longer answer is an attack or an error. */
-const LARGEST_ANSWER = 1024 * 1024
+const MAX_ANSWER_BYTES = 1024 * 1024

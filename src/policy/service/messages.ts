@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { ServiceVerdict } from "../../contract/policy.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { LONGEST_SECRET } from "../../lib/text/before-cut.ts"
+import { MAX_SECRET_LENGTH } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
 import { findTokens } from "../redact/token-search.ts"
 import { type Answer, jsonObjectIn, ServiceFailure } from "./exchange.ts"
@@ -23,8 +23,8 @@ function capped(text: string, maxBytes: number): CappedText {
 
 /** The text up to an index, or up to the token that the index is in: half a token is not recognised by those who mask it later. */
 function outsideToken(text: string, index: number): string {
-  const from = Math.max(0, index - LONGEST_SECRET)
-  const around = findTokens(text, from, Math.min(text.length, index + LONGEST_SECRET))
+  const from = Math.max(0, index - MAX_SECRET_LENGTH)
+  const around = findTokens(text, from, Math.min(text.length, index + MAX_SECRET_LENGTH))
   return text.slice(0, around.find(({ at, end }) => at < index && index < end)?.at ?? index)
 }
 
@@ -70,8 +70,8 @@ export function outputVerdict(answer: JsonObject): ServiceVerdict {
 
 function explained({ reason, rule }: JsonObject, decision: keyof typeof reasonless) {
   return {
-    reason: typeof reason === "string" && reason !== "" ? reason.slice(0, LONGEST_REASON) : reasonless[decision],
-    ...(typeof rule === "string" && { rule: rule.slice(0, LONGEST_REASON) }),
+    reason: typeof reason === "string" && reason !== "" ? reason.slice(0, MAX_REASON_LENGTH) : reasonless[decision],
+    ...(typeof rule === "string" && { rule: rule.slice(0, MAX_REASON_LENGTH) }),
   }
 }
 
@@ -85,4 +85,4 @@ function misunderstood(what: string): ServiceFailure {
   return new ServiceFailure("answer", `The policy service sent ${what}.`)
 }
 
-const LONGEST_REASON = 2000
+const MAX_REASON_LENGTH = 2000

@@ -1,7 +1,7 @@
 import type { Redirect, ShellCommand, Word } from "./command-line.ts"
 import { reject } from "./unreadable.ts"
 
-const MOST_COMMANDS = 200
+const MAX_COMMANDS = 200
 
 /** A word while it is read. `isOne`: it becomes exactly one argument, whatever it expands to. */
 export interface ReadWord extends Word {
@@ -28,7 +28,7 @@ export class Listing {
   readonly #commands: ShellCommand[] = []
 
   add(words: readonly Word[], isOpen: boolean, variables: readonly string[]): void {
-    if (this.#commands.length === MOST_COMMANDS) reject(`it has more than ${MOST_COMMANDS} commands`)
+    if (this.#commands.length === MAX_COMMANDS) reject(`it has more than ${MAX_COMMANDS} commands`)
     this.#commands.push({ words: words.map(({ text, isFixed }) => ({ text, isFixed })), isOpen, variables })
   }
 

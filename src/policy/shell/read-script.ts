@@ -4,7 +4,7 @@ import type { Call, Listing } from "./listing.ts"
 import { readTree } from "./read-tree.ts"
 import { reject } from "./unreadable.ts"
 
-const DEEPEST_SCRIPT = 5
+const MAX_SCRIPT_DEPTH = 5
 
 /** Where a script is run from: `variables` are set for all of it, `depth` counts `sh -c` and `eval` around it. */
 export interface ScriptPlace {
@@ -14,7 +14,7 @@ export interface ScriptPlace {
 
 /** Adds every command of a script to the listing, and those of the scripts that it passes to `sh -c` or `eval`. */
 export function readScript(source: string, listing: Listing, { variables, depth }: ScriptPlace): void {
-  if (depth > DEEPEST_SCRIPT) reject(`scripts are nested more than ${DEEPEST_SCRIPT} deep`)
+  if (depth > MAX_SCRIPT_DEPTH) reject(`scripts are nested more than ${MAX_SCRIPT_DEPTH} deep`)
   const start = (call: Call) =>
     listCall(call, variables, {
       listing,

@@ -16,7 +16,7 @@ import { readRedirection } from "./read-redirection.ts"
 import { readWord, type WordVisitor } from "./read-word.ts"
 import { reject, rejectDifference, Unreadable } from "./unreadable.ts"
 
-const DEEPEST = 40
+const MAX_DEPTH = 40
 
 // As program names these are keywords somewhere: only after a prefix, or in one of the shells, would they be programs.
 const KEYWORDS = new Set(
@@ -70,7 +70,7 @@ class TreeReader implements WordVisitor {
   }
 
   #statements(statements: readonly Statement[]): void {
-    if (++this.#nesting > DEEPEST) reject(`it is nested more than ${DEEPEST} deep`)
+    if (++this.#nesting > MAX_DEPTH) reject(`it is nested more than ${MAX_DEPTH} deep`)
     for (const { command } of statements) this.#node(command)
     this.#nesting--
   }

@@ -7,7 +7,7 @@ import { isOver } from "../open/agents-below.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { withoutFences } from "./answer.ts"
 
-/** A message for an agent goes through its inbox: it is delivered once, also if the agent is taken up by another process. */
+/** A message for an agent goes through its inbox: it is delivered once, also if the agent is resumed by another process. */
 export async function sendMessage(run: OpenRun, to: string, text: string): Promise<void> {
   const { config, tree } = run
   const { parent } = tree

@@ -40,7 +40,7 @@ export function agentsOf(run: OpenRun, settings: CheckedAgents): Agents {
       get isPending() {
         return background.isPending
       },
-      takeUp: () => spawner.takeUp(),
+      resume: () => spawner.resume(),
       wait: () => background.wait(),
       waitWithoutSession: () => background.waitWithoutSession(),
       finish: (stop) => background.finish(stop),
@@ -48,7 +48,7 @@ export function agentsOf(run: OpenRun, settings: CheckedAgents): Agents {
   }
 }
 
-/** One agent to start or to take up. */
+/** One agent to start or to resume. */
 interface Job {
   readonly callId: string
   readonly agentId: string
@@ -93,7 +93,7 @@ class Spawner {
     const { callId } = call
     const agentId = agentIdOf(this.#run.config, callId)
     return this.#orRefused(resumed, async () => {
-      // An earlier process may have recorded its start and not the result of the call: it was taken up with the run.
+      // An earlier process may have recorded its start and not the result of the call: it was resumed with the run.
       if (!this.#background.has(agentId)) {
         await this.#inBackground(callId, request, resumed, () => {
           if (!resumed) this.#count()
@@ -103,8 +103,8 @@ class Spawner {
     })
   }
 
-  /** Takes up the agents in the background whose end the model has not received. */
-  async takeUp(): Promise<void> {
+  /** Resumes the agents in the background whose end the model has not received. */
+  async resume(): Promise<void> {
     const { projection, redactor } = this.#run
     const { background, byId } = projection.agents
     for (const { agentId, callId, request } of background.values()) {

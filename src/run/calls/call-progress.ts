@@ -23,7 +23,7 @@ export function callProgress(run: Pick<OpenRun, "redactor" | "show">, callId: st
     tell(message) {
       const decided = stream.push(message)
       const { held } = stream
-      const isShort = held.length < SHORTEST_HELD
+      const isShort = held.length < MIN_HELD_LENGTH
       const kept = decided === "" ? published : ""
       publish((decided === "" ? "" : fresh(decided)) + (isShort ? held.slice(kept.length) : ""))
       published = isShort ? held : kept
@@ -32,4 +32,4 @@ export function callProgress(run: Pick<OpenRun, "redactor" | "show">, callId: st
   }
 }
 
-const SHORTEST_HELD = 8
+const MIN_HELD_LENGTH = 8

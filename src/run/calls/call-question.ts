@@ -44,14 +44,14 @@ export class CallQuestion {
   #requireRound(): void {
     const { callId, name } = this.#call
     const { questions = 0 } = this.#run.projection.calls.get(callId) ?? {}
-    if (questions < MOST_QUESTIONS) return
+    if (questions < MAX_QUESTIONS) return
     const text = `${name} was stopped: it has asked ${questions} questions and wants to ask another one.`
     throw new ToolError("denied", text)
   }
 
   #shown(question: string): string {
     const text = this.#run.redactor.text(String(question))
-    return text.length > LONGEST_QUESTION ? `${text.slice(0, LONGEST_QUESTION)}…` : text
+    return text.length > MAX_QUESTION_LENGTH ? `${text.slice(0, MAX_QUESTION_LENGTH)}…` : text
   }
 
   /** Other processes need the state exactly as it is, so it must not contain what only this one could restore. */
@@ -60,8 +60,8 @@ export class CallQuestion {
     const issue = whyNotJson(given, "state")
     if (issue !== undefined) throw new ToolError("invalid_input", `${name} cannot ask: ${issue}`)
     const bytes = new TextEncoder().encode(JSON.stringify(given)).length
-    if (bytes > MOST_STATE_BYTES) {
-      const limit = `${MOST_STATE_BYTES / 1024} KB`
+    if (bytes > MAX_STATE_BYTES) {
+      const limit = `${MAX_STATE_BYTES / 1024} KB`
       throw new ToolError("invalid_input", `${name} cannot ask: its state has ${bytes} bytes, and ${limit} are kept.`)
     }
     const { redactor } = this.#run
@@ -72,6 +72,6 @@ export class CallQuestion {
   }
 }
 
-const MOST_QUESTIONS = 10
-const MOST_STATE_BYTES = 256 * 1024
-const LONGEST_QUESTION = 8_000
+const MAX_QUESTIONS = 10
+const MAX_STATE_BYTES = 256 * 1024
+const MAX_QUESTION_LENGTH = 8_000

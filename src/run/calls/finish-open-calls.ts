@@ -4,7 +4,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { RunProjection } from "../../journal/projection.ts"
 import { jsonCopy } from "../../lib/json.ts"
-import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
+import { resumeOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import type { RunStop } from "../state/stops.ts"
 import { continueAsked } from "./continue-asked.ts"
@@ -94,7 +94,7 @@ async function finishCall(
   if (decision) return executeApproved(run, runner, call, decision, intent !== undefined)
   if (intent === undefined) return runner.call(call)
   const tool = run.input.dispatcher.tool(name)
-  const resumable = tool !== undefined && takeUpOf(tool, finalArgs) !== undefined
+  const resumable = tool !== undefined && resumeOf(tool, finalArgs) !== undefined
   // The policy may have changed between its decision and the intent.
   const begun = [finalArgs, args].find((each) => runner.digestOf({ name, args: each }) === intentDigest)
   // A service may have lost the key by which it recognised a repetition.

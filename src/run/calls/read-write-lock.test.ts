@@ -1,19 +1,19 @@
 import { expect, test } from "vitest"
-import { Turnstile } from "./read-write-lock.ts"
+import { ReadWriteLock } from "./read-write-lock.ts"
 
-/** Runs pieces of work through a turnstile and records which of them ran concurrently. */
+/** Runs pieces of work through a lock and records which of them ran concurrently. */
 async function overlap(kinds: readonly ("shared" | "exclusive")[]): Promise<string[]> {
-  const turnstile = new Turnstile()
+  const lock = new ReadWriteLock()
   const inside = new Set<number>()
   const seen: string[] = []
   await Promise.all(
     kinds.map(async (kind, index) => {
-      await turnstile.enter(kind === "shared")
+      await lock.enter(kind === "shared")
       inside.add(index)
       await new Promise((resolve) => setImmediate(resolve))
       seen.push(`${index}:${[...inside].sort().join("")}`)
       inside.delete(index)
-      turnstile.leave()
+      lock.leave()
     }),
   )
   return seen

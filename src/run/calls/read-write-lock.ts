@@ -2,7 +2,7 @@
  * A fair read-write lock: shared work runs concurrently, exclusive work runs alone. Exclusive work waits for all earlier work,
  * and all later work waits for it.
  */
-export class Turnstile {
+export class ReadWriteLock {
   #running = 0
   #exclusive = false
   readonly #waiting: { readonly shared: boolean; enter(): void }[] = []

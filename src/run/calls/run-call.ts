@@ -34,7 +34,7 @@ import {
 } from "./decide.ts"
 import { denied, notOnRecord, notStarted, unknown, withoutSecret } from "./outcomes.ts"
 import { Overflow } from "./overflow.ts"
-import { Turnstile } from "./read-write-lock.ts"
+import { ReadWriteLock } from "./read-write-lock.ts"
 
 export interface ExecuteOptions {
   /** The call's intent is already recorded. */
@@ -54,9 +54,9 @@ export class CallRunner implements AskedCallRunner {
   readonly #run: OpenRun
   readonly #overflow: Overflow
   readonly #offload: Offload
-  readonly #turnstile = new Turnstile()
+  readonly #lock = new ReadWriteLock()
   /** Decisions are made one after another, in the order of the calls. */
-  #deciding: Turnstile | undefined
+  #deciding: ReadWriteLock | undefined
   #open = 0
   /** The newest ones: a call that is no longer among them is refused if a backend presents it again. */
   readonly #announced = new Set<string>()
@@ -153,7 +153,7 @@ export class CallRunner implements AskedCallRunner {
     this.#open++
     if (effect !== "none" && !begun) journal.append(intentOf(this.#run, call, effect))
     const acting = tool && actingTool(tool, call.args)
-    await this.#turnstile.enter(!acting || acting.concurrent || (acting.effectOf !== undefined && effect === "none"))
+    await this.#lock.enter(!acting || acting.concurrent || (acting.effectOf !== undefined && effect === "none"))
     try {
       if (effect !== "none") await journal.flush()
       if (controls.stopping) return this.record(call, notStarted(call), 0, effect)
@@ -187,7 +187,7 @@ export class CallRunner implements AskedCallRunner {
       return notStarted(call)
     } finally {
       this.#open--
-      this.#turnstile.leave()
+      this.#lock.leave()
     }
   }
 
@@ -270,7 +270,7 @@ export class CallRunner implements AskedCallRunner {
   }
 
   async oneAtATime<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
-    this.#deciding ??= new Turnstile()
+    this.#deciding ??= new ReadWriteLock()
     await this.#deciding.enter(false)
     try {
       return await work()

@@ -17,7 +17,7 @@ export function missingWarning({ name, tools, instructions }: RecordedExtension)
   const names = tools.map((tool) => tool.name)
   const parts = [
     ...(names.length > 0
-      ? [`its tools (${names.slice(0, MOST_NAMES).join(", ")}${names.length > MOST_NAMES ? ", …" : ""})`]
+      ? [`its tools (${names.slice(0, MAX_NAMES).join(", ")}${names.length > MAX_NAMES ? ", …" : ""})`]
       : []),
     ...(instructions ? ["its instructions"] : []),
   ]
@@ -33,4 +33,4 @@ export function missingFix(name: string): string {
     : `Pass the extension to resume, or to createRuntime: extensions: [${name}].`
 }
 
-const MOST_NAMES = 5
+const MAX_NAMES = 5

@@ -90,11 +90,11 @@ export class Offload {
   #preview(call: ToolCall, text: string, rawBytes: number, settings: OffloadSettings): string {
     const { callId: ref, name: toolName, args: toolInput } = call
     const { summarizer } = settings
-    const maxPreviewChars = Math.min(settings.maxPreviewChars ?? 500, LONGEST_PREVIEW)
+    const maxPreviewChars = Math.min(settings.maxPreviewChars ?? 500, MAX_PREVIEW_LENGTH)
     const result = { toolName, toolInput, rawContent: text, rawBytes, ref, maxPreviewChars }
     const own = summarizer && this.#summary(call, () => summarizer(result))
     if (own === undefined) return previewOf(result)
-    const summary = startOf(own, LONGEST_PREVIEW)
+    const summary = startOf(own, MAX_PREVIEW_LENGTH)
     return namesRef(summary, ref) ? summary : withRef(summary, ref, rawBytes)
   }
 
@@ -127,4 +127,4 @@ function isMedia(part: ContentPart): boolean {
 }
 
 /** In UTF-16 units, of which each has at most three bytes: below the limits of a result, so that no preview is cut. */
-const LONGEST_PREVIEW = 80_000
+const MAX_PREVIEW_LENGTH = 80_000

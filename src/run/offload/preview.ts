@@ -71,7 +71,7 @@ function kindOf(value: Json): string {
 function sketch(value: Json, room: number, depth: number): string {
   if (typeof value === "string") return quoted(value)
   if (value === null || typeof value !== "object") return String(value)
-  if (depth === DEEPEST) return `(${kindOf(value)})`
+  if (depth === MAX_DEPTH) return `(${kindOf(value)})`
   let inside = ""
   if (isArray(value)) {
     for (const item of value) {
@@ -93,12 +93,12 @@ function isArray(value: Json): value is readonly Json[] {
 
 /** As JSON, so that no text of a result can pass for a sentence of the runtime. */
 function quoted(text: string): string {
-  return JSON.stringify(text.length > LONGEST_TEXT ? `${startOf(text, LONGEST_TEXT)}…` : text)
+  return JSON.stringify(text.length > MAX_TEXT_LENGTH ? `${startOf(text, MAX_TEXT_LENGTH)}…` : text)
 }
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`
 }
 
-const DEEPEST = 4
-const LONGEST_TEXT = 100
+const MAX_DEPTH = 4
+const MAX_TEXT_LENGTH = 100

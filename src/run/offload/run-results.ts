@@ -2,7 +2,7 @@ import type { Environment } from "../../contract/env.ts"
 import type { RunRecord } from "../../contract/event.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import { readRow } from "../../journal/reader.ts"
-import { MOST_CALLS } from "../../journal/recent-calls.ts"
+import { MAX_CALLS } from "../../journal/recent-calls.ts"
 import { plainText } from "../../lib/content.ts"
 import type { FoundResult, ResultSource } from "../../settings/tools/fetch-data.ts"
 import type { OpenRun } from "../state/open-run.ts"
@@ -37,7 +37,7 @@ export class RunResults implements ResultSource {
   /** The result of a call that is too old to be kept in memory. */
   async #recorded(callId: string): Promise<Pick<ProjectedCall, "outcome" | "stored"> | undefined> {
     const { calls } = this.#run.projection
-    if (calls.count <= MOST_CALLS) return undefined
+    if (calls.count <= MAX_CALLS) return undefined
     const { row } = await readRow(this.#run.folder)
     const isIts = (record: RunRecord) => record.type === "tool-result" && record.callId === callId
     const found = row?.records.findLast(isIts)

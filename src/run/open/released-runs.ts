@@ -13,7 +13,7 @@ export class ReleasedRuns {
     this.#rows.set(runPath(key), row)
     this.#records += row.records.length
     for (const [path, { records }] of this.#rows) {
-      if (this.#records <= MOST_RECORDS) break
+      if (this.#records <= MAX_RECORDS) break
       this.#rows.delete(path)
       this.#records -= records.length
     }
@@ -29,4 +29,4 @@ export class ReleasedRuns {
 }
 
 /** The limit for all runs together. */
-const MOST_RECORDS = 20_000
+const MAX_RECORDS = 20_000

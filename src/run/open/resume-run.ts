@@ -35,7 +35,7 @@ import { AGENT } from "../../settings/tools/agent-tools.ts"
 import { fetchData } from "../../settings/tools/fetch-data.ts"
 import { asksToOffload } from "../../settings/tools/offload.ts"
 import type { Dispatcher } from "../../tools/kernel/dispatch.ts"
-import { takeUpOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
+import { resumeOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import { callDigest } from "../calls/decide.ts"
 import { missingExtensions, missingFix } from "../extensions/missing.ts"
 import type { Opening } from "../state/opening.ts"
@@ -290,7 +290,7 @@ function staysOpen(call: ProjectedCall, run: RunProjection, input: CheckedInput,
   const ownerStopped = owner === "dead" || owner === "released"
   if (call.intent === "repeatable" && ownerStopped) return true
   const tool = input.dispatcher.tool(call.name)
-  if (tool && takeUpOf(tool, call.finalArgs ?? call.args)) return true
+  if (tool && resumeOf(tool, call.finalArgs ?? call.args)) return true
   return asksIfUnknown(call, input)
 }
 

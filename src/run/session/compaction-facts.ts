@@ -27,8 +27,8 @@ export async function compactionFacts({ projection, input }: OpenRun): Promise<s
 /** The newest entries. */
 function section(title: string, entries: readonly string[]): string {
   if (entries.length === 0) return ""
-  const left = Math.max(0, entries.length - MOST_ENTRIES)
-  const lines = entries.slice(left).map((entry) => `- ${entry.slice(0, LONGEST_ENTRY)}`)
+  const left = Math.max(0, entries.length - MAX_ENTRIES)
+  const lines = entries.slice(left).map((entry) => `- ${entry.slice(0, MAX_ENTRY_LENGTH)}`)
   return [`${title}:`, ...(left > 0 ? [`- (${left} earlier ones)`] : []), ...lines].join("\n")
 }
 
@@ -108,6 +108,6 @@ function textOf({ outcome }: ProjectedCall): string {
   return outcome ? plainText(outcome.output, "\n") : ""
 }
 
-const MOST_ENTRIES = 40
-const LONGEST_ENTRY = 200
+const MAX_ENTRIES = 40
+const MAX_ENTRY_LENGTH = 200
 const SHORT_RESULT = 800

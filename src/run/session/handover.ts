@@ -41,14 +41,14 @@ async function namedPaths({ calls }: RunProjection): Promise<readonly string[]> 
   for (const { name, args, finalArgs = args } of [...calls.values()].reverse()) {
     const { read = [], write = [] } = await usesOf({ tool: name, args: finalArgs })
     for (const path of [...read, ...write]) if (path !== undefined) named.add(path)
-    if (named.size >= MOST_FILES) break
+    if (named.size >= MAX_FILES) break
   }
-  return [...named].slice(0, MOST_FILES)
+  return [...named].slice(0, MAX_FILES)
 }
 
 async function digestOf({ digest }: ResolvedConfig, files: Files, path: string, cwd: string): Promise<string | null> {
   try {
-    const bytes = await files.read(path, cwd, { offset: 0, limit: MOST_BYTES })
+    const bytes = await files.read(path, cwd, { offset: 0, limit: MAX_BYTES })
     return digest(latin1.decode(bytes))
   } catch {
     return null
@@ -56,5 +56,5 @@ async function digestOf({ digest }: ResolvedConfig, files: Files, path: string, 
 }
 
 const latin1 = new TextDecoder("latin1")
-const MOST_FILES = 100
-const MOST_BYTES = 4 * 1024 ** 2
+const MAX_FILES = 100
+const MAX_BYTES = 4 * 1024 ** 2

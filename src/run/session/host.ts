@@ -25,7 +25,7 @@ import { OwnCalls } from "../calls/own-calls.ts"
 import { CallRunner } from "../calls/run-call.ts"
 import { UngatedCalls } from "../calls/ungated-calls.ts"
 import type { OpenRun } from "../state/open-run.ts"
-import { Entry } from "../state/redact-events.ts"
+import { EventRedactor } from "../state/redact-events.ts"
 import { steerRecord } from "../state/steer-record.ts"
 import type { Suspension } from "../state/stops.ts"
 import { compactionFacts } from "./compaction-facts.ts"
@@ -49,7 +49,7 @@ export class SessionHost implements TurnHost {
   readonly #latencies: Map<string, number>
   /** When the model was asked; undefined once it has answered. */
   #askedAt: number | undefined
-  readonly #entry: Entry
+  readonly #redactor: EventRedactor
   readonly #prices: Prices
   /** True from the start of a turn to its answer. */
   #isUnanswered = false
@@ -70,7 +70,7 @@ export class SessionHost implements TurnHost {
     this.#calls = new CallRunner(run)
     this.#own = new OwnCalls(run, this.#calls)
     this.#ungated = new UngatedCalls(run, () => watch.stop({ reason: "interrupted" }))
-    this.#entry = new Entry(run)
+    this.#redactor = new EventRedactor(run)
     // Recorded by an earlier session, which the backend goes on with: it presents also those that are settled by now.
     for (const callId of run.openBefore) {
       this.#calls.announce(callId)
@@ -163,18 +163,18 @@ export class SessionHost implements TurnHost {
     const { calls } = this.#run.projection
     const settled = calls.get(call.callId)?.outcome
     if (settled) return Promise.resolve(settled)
-    if (this.#run.target.backend.capabilities.edge) return this.#calls.call(this.#entry.call(call))
+    if (this.#run.target.backend.capabilities.edge) return this.#calls.call(this.#redactor.call(call))
     const known = this.#called.get(call.callId)
     // One id, one call: the record of what ran has the id.
     if (known) return isSameCall(known.call, call) ? known.outcome : Promise.resolve(denied(call, ID_USED))
-    const outcome = this.#calls.call(this.#entry.call(call))
+    const outcome = this.#calls.call(this.#redactor.call(call))
     for (const callId of this.#called.keys()) if (calls.get(callId)?.outcome) this.#called.delete(callId)
     this.#called.set(call.callId, { call, outcome })
     return this.#watch.during(outcome).finally(() => this.#beforeRequest())
   }
 
   async authorize(call: ToolCall, tool: OwnTool): Promise<Permit> {
-    const permit = await this.#watch.during(this.#own.authorize(this.#entry.call(call), tool))
+    const permit = await this.#watch.during(this.#own.authorize(this.#redactor.call(call), tool))
     this.#ungated.answered(call, permit)
     await this.#beforeRequest()
     return permit
@@ -192,16 +192,16 @@ export class SessionHost implements TurnHost {
     const { output, journal, redactor, agents, controls } = this.#run
     // The run does not end while an agent works in the background: its answer continues the conversation.
     if (agents?.background.isPending) await this.#watch.during(agents.background.wait())
-    let complaint: string | undefined
+    let validationError: string | undefined
     if (output) {
       const whole = await this.#wholeAnswer(redactor.text(text))
       // A check of the caller's may never settle: it ends with the run.
-      complaint = await orAborted(output.review(whole), controls.signal)
-      const { trouble } = output
-      if (trouble) journal.append({ type: "warning", code: trouble.code, message: trouble.message })
+      validationError = await orAborted(output.review(whole), controls.signal)
+      const { validationError: last } = output
+      if (last) journal.append({ type: "warning", code: last.code, message: last.message })
     }
-    if (complaint !== undefined || controls.hasUnread) await this.#beforeRequest()
-    return complaint
+    if (validationError !== undefined || controls.hasUnread) await this.#beforeRequest()
+    return validationError
   }
 
   /** An answer that was cut at the output limit, with its continuation. */
@@ -218,12 +218,12 @@ export class SessionHost implements TurnHost {
 
   show(event: Ephemeral): void {
     if (this.#askedAt !== undefined) this.#measure(this.#askedAt)
-    this.#entry.show(event)
+    this.#redactor.show(event)
   }
 
   emit<Event extends BackendEvent>(given: Event): Event {
     if (this.#askedAt !== undefined) this.#measure(this.#askedAt)
-    const event = this.#entry.event(given)
+    const event = this.#redactor.event(given)
     if (event.type === "tool-result") {
       const ungated = this.#ungated.take(event)
       this.#own.finish(ungated ? { ...event, ungated } : event)

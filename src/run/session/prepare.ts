@@ -1,5 +1,5 @@
 import type { CallAnswer, HistoryOrigin, OpenRequest, SessionOrigin, TurnInput } from "../../contract/backend.ts"
-import type { MeasuredContext, Said } from "../../contract/compaction.ts"
+import type { MeasuredContext, TurnMessage } from "../../contract/compaction.ts"
 import type { ContentPart } from "../../contract/content.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Message } from "../../contract/message.ts"
@@ -12,7 +12,7 @@ import { cannotWithhold, withheldTools } from "./withheld-tools.ts"
 /** The conversation of a run, and the message that the model has to answer next. */
 export interface Prepared {
   /** Everything, with the prompt. */
-  readonly said: readonly Said[]
+  readonly said: readonly TurnMessage[]
   readonly measured: MeasuredContext | undefined
   readonly messages: readonly Message[]
   readonly prompt?: readonly ContentPart[]

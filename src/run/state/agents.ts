@@ -15,8 +15,8 @@ export interface Agents {
 export interface AgentsInBackground {
   /** True unless the model has received the end of each. */
   readonly isPending: boolean
-  /** Takes up those of earlier processes. */
-  takeUp(): Promise<void>
+  /** Resumes those of earlier processes. */
+  resume(): Promise<void>
   /** Resolves when the model has something to read, when none works any more, or when the run is being stopped. */
   wait(): Promise<void>
   /** Waits after the model's last answer, and records what it has to read next. Returns a stop if there is nothing. */

@@ -5,13 +5,13 @@ import { orAborted } from "../../lib/abort.ts"
 export class RunHooks {
   readonly #hooks: Hooks
   readonly #run: HookedRun
-  readonly #trouble: (slot: keyof Hooks, kind: string) => void
+  readonly #onFailure: (slot: keyof Hooks, kind: string) => void
 
-  /** `trouble` receives the kind of error of a failed hook, never its message, which may contain secrets. */
-  constructor(hooks: Hooks, run: HookedRun, trouble: (slot: keyof Hooks, kind: string) => void) {
+  /** `onFailure` receives the kind of error of a failed hook, never its message, which may contain secrets. */
+  constructor(hooks: Hooks, run: HookedRun, onFailure: (slot: keyof Hooks, kind: string) => void) {
     this.#hooks = hooks
     this.#run = run
-    this.#trouble = trouble
+    this.#onFailure = onFailure
   }
 
   has(slot: keyof Hooks): boolean {
@@ -26,7 +26,7 @@ export class RunHooks {
     try {
       return await orAborted(hook(this.#hooks, this.#run), this.#run.signal)
     } catch (error) {
-      this.#trouble(slot, error instanceof Error ? String(error.name).slice(0, 100) : typeof error)
+      this.#onFailure(slot, error instanceof Error ? String(error.name).slice(0, 100) : typeof error)
       return undefined
     }
   }

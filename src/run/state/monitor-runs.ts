@@ -39,7 +39,7 @@ export class RunMonitor implements InboxMonitor {
   /** Bounds the state writes per tick: the more runs there are, the less often each one writes its state. */
   #tick(): void {
     const written: MonitoredRun[] = []
-    for (const run of this.#runs) if (run.tick(written.length < MOST_WRITES_PER_TICK)) written.push(run)
+    for (const run of this.#runs) if (run.tick(written.length < MAX_WRITES_PER_TICK)) written.push(run)
     for (const run of written) {
       this.#runs.delete(run)
       this.#runs.add(run)
@@ -192,5 +192,5 @@ const TICK_MS = 500
 const FIRST_WRITE_TICKS = 4
 const BEAT_TICKS = 40
 /** The limit for all runs together. */
-const MOST_WRITES_PER_TICK = 32
+const MAX_WRITES_PER_TICK = 32
 const SLOW_POLL_TICKS = 10

@@ -8,7 +8,7 @@ import { redactFailure } from "../../settings/config/secrets.ts"
 import type { OpenRun } from "./open-run.ts"
 
 /** Where the output of a backend enters: it is redacted here, once, before the journal, listeners and the next request. */
-export class Entry {
+export class EventRedactor {
   readonly #run: OpenRun
   /** Unfinished texts by id. */
   readonly #streams = new Map<string, RedactedStream>()

@@ -272,7 +272,7 @@ export class WebhookSender {
     for (let looks = 1; ; looks++) {
       const found = await loadRun(this.#config, key)
       const isHidden = found?.takeoverPending
-      if (!isHidden || looks === MOST_LOOKS || !(await this.#sleep(Math.min(LOOK_MS, 10 * 2 ** looks)))) return found
+      if (!isHidden || looks === MAX_LOOKS || !(await this.#sleep(Math.min(LOOK_MS, 10 * 2 ** looks)))) return found
     }
   }
 
@@ -345,4 +345,4 @@ function codeOf(error: unknown): string {
 
 const CLOSING_MS = 5_000
 const LOOK_MS = 500
-const MOST_LOOKS = 25
+const MAX_LOOKS = 25

@@ -102,7 +102,7 @@ export function redactionOf(...[config, store, found, ownModel]: Parameters<type
 /** Redacts before it shortens: the start of a secret would no longer be recognised. */
 export function redactFailure(redactor: Redactor, failure: Failure): Failure {
   const clean = redactor.cut(failure.message)
-  const message = clean.length > LONGEST_MESSAGE ? `${clean.slice(0, LONGEST_MESSAGE)}…` : clean
+  const message = clean.length > MAX_MESSAGE_LENGTH ? `${clean.slice(0, MAX_MESSAGE_LENGTH)}…` : clean
   const { fix, requestId, data } = failure
   return {
     ...failure,
@@ -165,7 +165,7 @@ export class RunSecrets {
     this.#byRun.delete(runId)
     this.#byRun.set(runId, { ...Object.fromEntries(renamed), ...added })
     const [oldest] = this.#byRun.keys()
-    if (this.#byRun.size > MOST_RUNS && oldest !== undefined) this.#byRun.delete(oldest)
+    if (this.#byRun.size > MAX_RUNS && oldest !== undefined) this.#byRun.delete(oldest)
   }
 
   of(runId: string): Named | undefined {
@@ -180,7 +180,7 @@ export class UndeclaredTokens {
   keep(call: string, redacted: Json, args: Json): void {
     this.#args.set(keyOf(call, redacted), args)
     const [oldest] = this.#args.keys()
-    if (this.#args.size > MOST_KEPT && oldest !== undefined) this.#args.delete(oldest)
+    if (this.#args.size > MAX_KEPT && oldest !== undefined) this.#args.delete(oldest)
   }
 
   /** Only for exactly these arguments of exactly this call. */
@@ -224,6 +224,6 @@ function prefixed(source: string, values: Named): Named {
 }
 
 const none = {}
-const MOST_KEPT = 1000
-const MOST_RUNS = 10_000
-const LONGEST_MESSAGE = 600
+const MAX_KEPT = 1000
+const MAX_RUNS = 10_000
+const MAX_MESSAGE_LENGTH = 600

@@ -12,12 +12,12 @@ export async function attachedParts(
   cwd: string,
 ): Promise<readonly ContentPart[]> {
   const parts: ContentPart[] = []
-  let left = LARGEST
+  let left = MAX_BYTES
   for (const attachment of attachments) {
     const { bytes, mediaType, name } = await load(attachment, env, cwd)
     left -= bytes.length
     if (left < 0)
-      throw invalid(`The attachments have more than ${LARGEST} bytes.`, "Attach less, or let tools read the files.")
+      throw invalid(`The attachments have more than ${MAX_BYTES} bytes.`, "Attach less, or let tools read the files.")
     parts.push(toPart(bytes, mediaType, name))
   }
   return parts
@@ -37,7 +37,7 @@ async function load(attachment: Attachment, env: Environment, cwd: string): Prom
   const { path } = attachment
   if (!env.files) throw invalid(`${path} cannot be attached: there is no file system.`, "Give its bytes as `data`.")
   try {
-    const bytes = await env.files.read(path, cwd, { offset: 0, limit: LARGEST + 1 })
+    const bytes = await env.files.read(path, cwd, { offset: 0, limit: MAX_BYTES + 1 })
     return { bytes, mediaType: attachment.mediaType ?? mediaTypeOf(path), name: path.split("/").at(-1) ?? path }
   } catch (error) {
     const why = error instanceof ToolError ? error.message : "it cannot be read"
@@ -78,7 +78,7 @@ function invalid(message: string, fix: string, cause?: unknown): LonghaulError {
 }
 
 /** More than providers accept in one request. */
-const LARGEST = 32 * 1024 * 1024
+const MAX_BYTES = 32 * 1024 * 1024
 
 const images: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 

@@ -22,7 +22,7 @@ export function checkedAgents(given: AgentSettings, base: CheckedAgents = defaul
   const named = Object.entries(types).map(([name, type]) => [name, checkedType(name, type)] as const)
   return {
     types: new Map([...base.types, ...named]),
-    depth: wholeNumber("agents.depth", depth, DEEPEST),
+    depth: wholeNumber("agents.depth", depth, MAX_DEPTH),
     atOnce: wholeNumber("agents.atOnce", atOnce),
     total: wholeNumber("agents.total", total),
     gates,
@@ -96,7 +96,7 @@ const general: NamedType = {
     "Your last message is all that the other agent gets: give the result in full, with paths, figures and what is left to do.",
 }
 
-const DEEPEST = 16
+const MAX_DEPTH = 16
 
 const defaults: CheckedAgents = {
   types: new Map([[GENERAL, general]]),

@@ -1,6 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Limits } from "../../contract/result.ts"
-import { LARGEST_LIMIT, shown, wholeNumber } from "../../lib/known-keys.ts"
+import { MAX_LIMIT, shown, wholeNumber } from "../../lib/known-keys.ts"
 
 export function resolveLimits(given: Partial<Limits> | undefined, base: Limits): Limits {
   if (given === undefined) return base
@@ -12,7 +12,7 @@ export function resolveLimits(given: Partial<Limits> | undefined, base: Limits):
 export function checkLimits(given: Partial<Limits>, path: string): void {
   for (const [name, value] of Object.entries(given)) {
     if (name === "usd") checkUsd(value, path)
-    else wholeNumber(`${path}.${name}`, value, name === "tokens" ? Number.MAX_SAFE_INTEGER : LARGEST_LIMIT)
+    else wholeNumber(`${path}.${name}`, value, name === "tokens" ? Number.MAX_SAFE_INTEGER : MAX_LIMIT)
   }
 }
 

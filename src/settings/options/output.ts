@@ -103,14 +103,14 @@ export function redactedForm({ json }: Pick<Redactor, "json">, form: OutputForm)
 
 /** The result of checking an answer. */
 export type OutputVerdict =
-  | { readonly output: StructuredOutput; readonly trouble?: LonghaulError }
-  | { readonly output?: never; readonly trouble: LonghaulError }
+  | { readonly output: StructuredOutput; readonly validationError?: LonghaulError }
+  | { readonly output?: never; readonly validationError: LonghaulError }
 
 /** Checks the answers of one run against its form. In `strict` mode the model gets one chance to correct an answer. */
 export class OutputCheck {
   readonly #form: OutputForm
   readonly #enforced: boolean
-  #complained = false
+  #isReported = false
   #verdict: OutputVerdict | undefined
 
   /** `enforced`: the provider makes the model follow the schema. */
@@ -122,15 +122,15 @@ export class OutputCheck {
   /** Returns a correction request for the model; undefined: the verdict is final. */
   async review(text: string): Promise<string | undefined> {
     this.#verdict = await this.#evaluate(text)
-    const { trouble } = this.#verdict
-    if (trouble === undefined || this.#form.mode === "forward" || this.#complained) return undefined
-    this.#complained = true
-    return `${trouble.message}\n\nAnswer again with JSON alone that fits this JSON Schema:\n${JSON.stringify(this.#form.schema)}`
+    const { validationError } = this.#verdict
+    if (validationError === undefined || this.#form.mode === "forward" || this.#isReported) return undefined
+    this.#isReported = true
+    return `${validationError.message}\n\nAnswer again with JSON alone that fits this JSON Schema:\n${JSON.stringify(this.#form.schema)}`
   }
 
   /** The problem of the last reviewed answer. */
-  get trouble(): LonghaulError | undefined {
-    return this.#verdict?.trouble
+  get validationError(): LonghaulError | undefined {
+    return this.#verdict?.validationError
   }
 
   /** Returns the verdict of the last review, or checks the text if there was none. Undefined: the signal ended that check. */
@@ -144,18 +144,20 @@ export class OutputCheck {
     const unfit = found && whyNotJson(found.value, "answer")
     if (found === undefined || unfit !== undefined) {
       const message = unfit === undefined ? "The answer is not JSON." : `The answer is not usable JSON: ${unfit}.`
-      const trouble = new LonghaulError("output_not_json", message, { fix: RAISE })
-      return mode === "forward" ? { output: { data: text, source: "raw" }, trouble } : { trouble }
+      const validationError = new LonghaulError("output_not_json", message, { fix: RAISE })
+      return mode === "forward" ? { output: { data: text, source: "raw" }, validationError } : { validationError }
     }
     const checked = await check(found.value, schema, standard)
     if (checked.issues.length === 0) return { output: { data: checked.data, source: this.#source(found.whole) } }
     const message = `The answer does not fit its schema:\n${checked.issues.join("\n")}`
-    const trouble = new LonghaulError("output_schema_mismatch", message, { fix: RAISE })
-    return mode === "forward" ? { output: { data: found.value, source: "mismatch" }, trouble } : { trouble }
+    const validationError = new LonghaulError("output_schema_mismatch", message, { fix: RAISE })
+    return mode === "forward"
+      ? { output: { data: found.value, source: "mismatch" }, validationError }
+      : { validationError }
   }
 
   #source(whole: boolean): StructuredSource {
-    if (this.#complained) return "repair"
+    if (this.#isReported) return "repair"
     if (!whole) return "extracted"
     return this.#enforced ? "provider" : "text"
   }

@@ -68,17 +68,17 @@ export const fetchData = defineTool({
 })
 
 function checkArgs({ ref, offset = 0, limit = 1, pointer = "", find }: FetchArgs): void {
-  if (ref.length > LONGEST_REF)
-    throw new ToolError("not_found", `No ref is longer than ${LONGEST_REF} characters. Use the ref in a preview.`)
+  if (ref.length > MAX_REF_LENGTH)
+    throw new ToolError("not_found", `No ref is longer than ${MAX_REF_LENGTH} characters. Use the ref in a preview.`)
   if (offset < 0) throw new ToolError("invalid_input", "offset must be 0 or more.")
   if (limit < 1) throw new ToolError("invalid_input", "limit must be 1 or more.")
-  if (pointer.length > LONGEST_POINTER) {
-    throw new ToolError("invalid_input", `pointer is longer than ${LONGEST_POINTER} characters.`)
+  if (pointer.length > MAX_POINTER_LENGTH) {
+    throw new ToolError("invalid_input", `pointer is longer than ${MAX_POINTER_LENGTH} characters.`)
   }
   if (find === "") throw new ToolError("invalid_input", "find is empty. Pass the text to search for.")
   // The time of a search grows with the length of both texts.
-  if (find !== undefined && find.length > LONGEST_FIND) {
-    throw new ToolError("invalid_input", `find is longer than ${LONGEST_FIND} characters.`)
+  if (find !== undefined && find.length > MAX_FIND_LENGTH) {
+    throw new ToolError("invalid_input", `find is longer than ${MAX_FIND_LENGTH} characters.`)
   }
 }
 
@@ -134,7 +134,7 @@ function page(text: string, { ref, offset = 0, limit = MAX_CHARACTERS, pointer }
 /** The places that contain a text, each with the characters around it. */
 function matches(text: string, find: string, { offset = 0, limit = 20 }: FetchArgs): ContentPart[] {
   const lines: string[] = []
-  const most = Math.min(limit, MOST_MATCHES)
+  const most = Math.min(limit, MAX_MATCHES)
   let at = text.indexOf(find, offset)
   for (; at !== -1 && lines.length < most; at = text.indexOf(find, at + find.length)) {
     const from = Math.max(0, at - AROUND)
@@ -161,8 +161,8 @@ const MAX_BYTES = 256 * 1024
 const PAGE_CHARACTERS = 96_000
 const PAGE_BYTES = 250_000
 
-const LONGEST_REF = 200
-const LONGEST_POINTER = 2000
-const LONGEST_FIND = 200
-const MOST_MATCHES = 200
+const MAX_REF_LENGTH = 200
+const MAX_POINTER_LENGTH = 2000
+const MAX_FIND_LENGTH = 200
+const MAX_MATCHES = 200
 const AROUND = 80

@@ -32,11 +32,11 @@ export function refused(doing: string, answer: Answer): LonghaulError {
 
 /** The store's error code; empty if there is none, as for HEAD. */
 export function codeOf({ body }: Pick<Answer, "body">): string {
-  const code = textOf(new TextDecoder().decode(body.subarray(0, LONGEST_REFUSAL)), "Code") ?? ""
+  const code = textOf(new TextDecoder().decode(body.subarray(0, MAX_REFUSAL_LENGTH)), "Code") ?? ""
   return /^\w{1,64}$/.test(code) ? code : ""
 }
 
-const LONGEST_REFUSAL = 65_536
+const MAX_REFUSAL_LENGTH = 65_536
 
 /** Retryable errors: concurrent writes of one name, too many requests, a body that arrived too slowly. */
 const passing: ReadonlySet<number | string> = new Set([408, 409, 429, "RequestTimeout", "SlowDown"])

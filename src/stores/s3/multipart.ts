@@ -49,8 +49,8 @@ async function sendParts(
       throw error
     }),
   )
-  const trouble = (await Promise.allSettled(lanes)).find(({ status }) => status === "rejected")
-  if (trouble?.status === "rejected") throw trouble.reason
+  const failure = (await Promise.allSettled(lanes)).find(({ status }) => status === "rejected")
+  if (failure?.status === "rejected") throw failure.reason
   return tags
 }
 

@@ -102,7 +102,7 @@ async function listPage(
     prefix,
     ...(after !== undefined && next === undefined && { "start-after": `${prefix}${after}` }),
     // One more name is requested, because a folder named `after` sorts after the object `after`.
-    ...(limit !== undefined && limit < LARGEST_PAGE && { "max-keys": String(limit + 1) }),
+    ...(limit !== undefined && limit < MAX_PAGE_SIZE && { "max-keys": String(limit + 1) }),
     ...(next !== undefined && { "continuation-token": next }),
   }
   const { body } = await call("list a folder", { method: "GET", query })
@@ -113,7 +113,7 @@ async function listPage(
   })
 }
 
-const LARGEST_PAGE = 1000
+const MAX_PAGE_SIZE = 1000
 
 function nameOf(key: string): string {
   return key.slice(key.lastIndexOf("/") + 1)

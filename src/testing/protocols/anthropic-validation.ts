@@ -130,7 +130,7 @@ function resultProblem({ is_error: isError, content }: JsonObject, place: string
 }
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"]
-const LARGEST_IMAGE = 5 * 1024 * 1024
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 
 /** Sizes are counted as sent, in base64. */
 function sourceProblem({ type, source }: JsonObject, place: string): string | undefined {
@@ -143,8 +143,8 @@ function sourceProblem({ type, source }: JsonObject, place: string): string | un
     const expected = quoted.length > 0 ? `${quoted.join(", ")} or ${last}` : last
     return `${place}.${type}.source.base64.media_type: Input should be ${expected}`
   }
-  if (type === "image" && data.length > LARGEST_IMAGE) {
-    return `${place}.image.source.base64: image exceeds 5 MB maximum: ${data.length} bytes > ${LARGEST_IMAGE} bytes`
+  if (type === "image" && data.length > MAX_IMAGE_BYTES) {
+    return `${place}.image.source.base64: image exceeds 5 MB maximum: ${data.length} bytes > ${MAX_IMAGE_BYTES} bytes`
   }
   return undefined
 }

@@ -17,8 +17,8 @@ export function refuseChat(request: SimulatedRequest, apiKey: string | undefined
 
 const roles = ["system", "assistant", "user", "function", "tool", "developer"]
 const contentTypes = ["text", "image_url", "input_audio", "refusal", "audio", "file"]
-const LONGEST_NAME = 64
-const LONGEST_ID = 40
+const MAX_NAME_LENGTH = 64
+const MAX_ID_LENGTH = 40
 
 function fieldProblem(body: JsonObject): string | undefined {
   if (textAt(body, "model") === "") return "you must provide a model parameter"
@@ -40,7 +40,7 @@ function toolsProblem(tools: readonly Json[]): string | undefined {
   for (const [index, tool] of tools.entries()) {
     const { type, function: described } = objectAt(tool)
     if (type !== "function") return unsupported(String(type), ["function", "custom"])
-    const problem = toolNameProblem(`tools[${index}].function.name`, textAt(described, "name"), LONGEST_NAME)
+    const problem = toolNameProblem(`tools[${index}].function.name`, textAt(described, "name"), MAX_NAME_LENGTH)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -78,8 +78,8 @@ function callProblem(call: JsonObject, place: string): string | undefined {
     return `Invalid type for '${place}.function.arguments': expected a string, but got something else instead.`
   }
   return (
-    tooLong(`${place}.id`, textAt(call, "id"), LONGEST_ID) ??
-    toolNameProblem(`${place}.function.name`, textAt(call.function, "name"), LONGEST_NAME)
+    tooLong(`${place}.id`, textAt(call, "id"), MAX_ID_LENGTH) ??
+    toolNameProblem(`${place}.function.name`, textAt(call.function, "name"), MAX_NAME_LENGTH)
   )
 }
 

@@ -28,9 +28,9 @@ const userContent = ["input_text", "input_image", "input_file", "input_audio"]
 const resultContent = ["input_text", "input_image", "input_file"]
 const assistantContent = ["output_text", "refusal"]
 const itemTypes = ["message", "reasoning", "function_call", "function_call_output", "item_reference"]
-const LONGEST_NAME = 128
-const LONGEST_ID = 64
-const FEWEST_OUTPUT_TOKENS = 16
+const MAX_NAME_LENGTH = 128
+const MAX_ID_LENGTH = 64
+const MIN_OUTPUT_TOKENS = 16
 
 function fieldProblem(body: JsonObject): string | undefined {
   const strange = Object.keys(body).find((field) => !fields.has(field))
@@ -41,8 +41,8 @@ function fieldProblem(body: JsonObject): string | undefined {
     return `One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.`
   }
   if (stream !== true) return "stream: the simulator answers streaming requests only"
-  if (typeof limit === "number" && limit < FEWEST_OUTPUT_TOKENS) {
-    return `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= ${FEWEST_OUTPUT_TOKENS}, but got ${limit} instead.`
+  if (typeof limit === "number" && limit < MIN_OUTPUT_TOKENS) {
+    return `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= ${MIN_OUTPUT_TOKENS}, but got ${limit} instead.`
   }
   const format = objectAt(objectAt(text).format)
   return format.type === "json_schema" ? formatProblem("text.format", format) : undefined
@@ -51,7 +51,7 @@ function fieldProblem(body: JsonObject): string | undefined {
 function toolsProblem(tools: readonly Json[]): string | undefined {
   for (const [index, tool] of tools.entries()) {
     if (objectAt(tool).type !== "function") continue
-    const problem = toolNameProblem(`tools[${index}].name`, textAt(tool, "name"), LONGEST_NAME)
+    const problem = toolNameProblem(`tools[${index}].name`, textAt(tool, "name"), MAX_NAME_LENGTH)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -69,7 +69,7 @@ function itemProblem(item: JsonObject, index: number): string | undefined {
   if (type === "function_call_output" && item.output === undefined) return missing(`${place}.output`)
   const strange = blocksOf(isList(item.output) ? item.output : []).find((block) => !isResultContent(block))
   if (strange !== undefined) return unsupported(String(strange.type), resultContent)
-  return called ?? tooLong(`${place}.call_id`, textAt(item, "call_id"), LONGEST_ID)
+  return called ?? tooLong(`${place}.call_id`, textAt(item, "call_id"), MAX_ID_LENGTH)
 }
 
 function isResultContent({ type }: JsonObject): boolean {
@@ -88,7 +88,7 @@ function messageProblem(item: JsonObject, place: string): string | undefined {
 
 function callProblem(item: JsonObject, place: string): string | undefined {
   if (typeof item.arguments !== "string") return missing(`${place}.arguments`)
-  return toolNameProblem(`${place}.name`, textAt(item, "name"), LONGEST_NAME)
+  return toolNameProblem(`${place}.name`, textAt(item, "name"), MAX_NAME_LENGTH)
 }
 
 function pairingProblem(items: readonly JsonObject[]): string | undefined {

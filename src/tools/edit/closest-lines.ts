@@ -2,11 +2,11 @@ import { beforeCut, type Redact } from "../../lib/text/before-cut.ts"
 
 /** The lines most similar to the sought ones, with their numbers, so that a model can see its mistake; empty: none. */
 export function closestLines(text: string, wanted: string, redact: Redact): string {
-  const lines = text.split("\n", MOST_LINES)
-  const sought = wanted.split("\n").slice(0, MOST_SOUGHT).map(plain)
+  const lines = text.split("\n", MAX_LINES)
+  const sought = wanted.split("\n").slice(0, MAX_SOUGHT).map(plain)
   const at = bestPlace(lines.map(plain), sought)
   if (at === undefined) return ""
-  const shown = lines.slice(at, at + Math.min(sought.length, MOST_SHOWN))
+  const shown = lines.slice(at, at + Math.min(sought.length, MAX_SHOWN))
   const numbered = shown.map((line, index) => `${at + index + 1}\t${clip(line.replace(/\r$/, ""), redact)}`)
   return `The closest lines:\n${numbered.join("\n")}`
 }
@@ -31,10 +31,10 @@ function bestPlace(lines: readonly string[], sought: readonly string[]): number 
 
 /** No line matches completely: finds one that contains a good part of the first sought line, or is part of it. */
 function partlyAlike(lines: readonly string[], sought: readonly string[]): number | undefined {
-  const first = sought.find((line) => line.length >= SHORTEST_PART)
+  const first = sought.find((line) => line.length >= MIN_PART_LENGTH)
   if (first === undefined) return undefined
-  const start = first.slice(0, Math.max(SHORTEST_PART, first.length >> 1))
-  const at = lines.findIndex((line) => line.includes(start) || (line.length >= SHORTEST_PART && first.includes(line)))
+  const start = first.slice(0, Math.max(MIN_PART_LENGTH, first.length >> 1))
+  const at = lines.findIndex((line) => line.includes(start) || (line.length >= MIN_PART_LENGTH && first.includes(line)))
   return at === -1 ? undefined : at
 }
 
@@ -43,12 +43,12 @@ function plain(line: string): string {
 }
 
 function clip(line: string, redact: Redact): string {
-  const masked = beforeCut(line, MOST_CHARACTERS, redact)
-  return masked.length > MOST_CHARACTERS ? `${masked.slice(0, MOST_CHARACTERS)}…` : masked
+  const masked = beforeCut(line, MAX_CHARACTERS, redact)
+  return masked.length > MAX_CHARACTERS ? `${masked.slice(0, MAX_CHARACTERS)}…` : masked
 }
 
-const MOST_LINES = 100_000
-const MOST_SOUGHT = 50
-const MOST_SHOWN = 20
-const MOST_CHARACTERS = 200
-const SHORTEST_PART = 6
+const MAX_LINES = 100_000
+const MAX_SOUGHT = 50
+const MAX_SHOWN = 20
+const MAX_CHARACTERS = 200
+const MIN_PART_LENGTH = 6

@@ -55,7 +55,7 @@ async function glob({ pattern, path, limit }: GlobArgs, context: ToolContext): P
   for await (const batch of batchesOf(candidates, LOOKED_AT_ONCE)) {
     const times = await Promise.all(batch.map((each) => modifiedMs(files, each, context)))
     for (const [index, each] of batch.entries()) found.push({ path: each, modifiedMs: times[index] ?? 0 })
-    if (found.length >= MOST_FILES) break
+    if (found.length >= MAX_FILES) break
   }
   if (found.length === 0) return "No files found."
   // Equal times are ordered by name, so that the result is deterministic.
@@ -76,4 +76,4 @@ async function modifiedMs(files: Files, path: string, context: ToolContext): Pro
 }
 
 const LOOKED_AT_ONCE = 16
-const MOST_FILES = 50_000
+const MAX_FILES = 50_000

@@ -159,7 +159,7 @@ async function rulingsOf(
   for (const [rank, name] of ignoreNames.entries()) {
     if (!entries.some((entry) => entry.name === name && (entry.kind === "file" || entry.kind === "link"))) continue
     try {
-      const bytes = await files.read(`${folder}${name}`, context.cwd, { offset: 0, limit: LARGEST_IGNORE_FILE })
+      const bytes = await files.read(`${folder}${name}`, context.cwd, { offset: 0, limit: MAX_IGNORE_FILE_BYTES })
       rulings.push({ file: parseIgnoreFile(new TextDecoder().decode(bytes)), rank, place })
     } catch (error) {
       if (!(error instanceof ToolError)) throw error
@@ -186,7 +186,7 @@ async function rulingsAbove(path: string, walk: Walk): Promise<readonly Ruling[]
   return inOrder(rulings, [])
 }
 
-const LARGEST_IGNORE_FILE = 1024 * 1024
+const MAX_IGNORE_FILE_BYTES = 1024 * 1024
 
 /** A folder may disappear or become inaccessible during the walk. */
 async function listOrNothing(path: string, { files, context }: Walk): Promise<readonly FileEntry[]> {

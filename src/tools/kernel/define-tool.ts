@@ -32,7 +32,7 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args,
   question?(args: Args): string
   /** Returns text, content parts or any JSON value. Throws `ToolError` to inform the model of a problem. */
   run(args: Args, context: ToolContext): Output | Promise<Output>
-  /** Takes up a call that an earlier process began and did not finish. Default: its outcome is unknown. */
+  /** Resumes a call that an earlier process began and did not finish. Default: its outcome is unknown. */
   resume?(args: Args, context: ToolContext): Output | Promise<Output>
 }
 

@@ -19,7 +19,7 @@ import { logger, texts, tool } from "../../lib/schema/contract-shapes.ts"
 import { checkArgument, checkShape, listOf, type Shape } from "../../lib/schema/shape.ts"
 import { redactParts, toParts } from "./content-parts.ts"
 import { effectOf } from "./effect-of.ts"
-import { actingTool, takeUpOf } from "./inner-of.ts"
+import { actingTool, resumeOf } from "./inner-of.ts"
 import { boundError, cutParts, fits, type Kept, type OutputLimits } from "./output.ts"
 import { describeException } from "./tool-exception.ts"
 import { type CheckedCall, validateCall } from "./validate-call.ts"
@@ -123,8 +123,8 @@ export function createDispatcher(tools: readonly Tool[], options: DispatcherOpti
       if (!input.ok) return failed("invalid_input", describeIssues(input))
 
       step = "run"
-      const takeUp = call.resumed ? takeUpOf(tool, input.args) : undefined
-      const returned = takeUp ? takeUp(context) : tool.run(input.args, context)
+      const resume = call.resumed ? resumeOf(tool, input.args) : undefined
+      const returned = resume ? resume(context) : tool.run(input.args, context)
       const value = isThenable(returned) ? await settledOrAborted(returned, context.signal) : returned
       if (value === abandoned) return stopped(tool, call.args, errorLimits)
 

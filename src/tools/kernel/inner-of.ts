@@ -15,8 +15,8 @@ export function actingTool(tool: Tool, args: Json): Tool {
   return innerOf(tool, args)?.tool ?? tool
 }
 
-/** Takes up a call that an earlier process began. Undefined: neither its tool nor the inner one can. */
-export function takeUpOf(tool: Tool, args: unknown): ((context: ToolContext) => unknown) | undefined {
+/** Returns how a tool resumes a call that an earlier process began. Undefined: neither its tool nor the inner one can. */
+export function resumeOf(tool: Tool, args: unknown): ((context: ToolContext) => unknown) | undefined {
   if (tool.resume !== undefined) return (context) => tool.resume?.(args, context)
   if (tool.inner === undefined || tool.validate !== undefined) return undefined
   // Safe: a tool without a validation of its own gets JSON.

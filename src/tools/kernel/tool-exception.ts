@@ -9,7 +9,7 @@ export function describeException(
   { runId, callId }: ToolContext,
   redact: (text: string) => string,
 ): ToolException {
-  const clean = (text: string) => redact(text).slice(0, LONGEST)
+  const clean = (text: string) => redact(text).slice(0, MAX_LENGTH)
   const at = { runId, callId, tool, step }
   try {
     if (!(error instanceof Error)) return { ...at, name: typeof error, message: clean(String(error)), causes: [] }
@@ -30,12 +30,12 @@ export function describeException(
 function causesOf(error: Error): string[] {
   const causes: string[] = []
   let cause: unknown = error.cause
-  while (cause !== undefined && causes.length < MOST_CAUSES) {
+  while (cause !== undefined && causes.length < MAX_CAUSES) {
     causes.push(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause))
     cause = cause instanceof Error ? cause.cause : undefined
   }
   return causes
 }
 
-const LONGEST = 20_000
-const MOST_CAUSES = 5
+const MAX_LENGTH = 20_000
+const MAX_CAUSES = 5

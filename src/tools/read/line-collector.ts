@@ -1,4 +1,4 @@
-import { LONGEST_SECRET, type Redact, withoutHalfWord } from "../../lib/text/before-cut.ts"
+import { MAX_SECRET_LENGTH, type Redact, withoutHalfWord } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
 
 export interface LineRange {
@@ -31,7 +31,7 @@ export class LineCollector {
   constructor(range: LineRange) {
     this.#range = range
     // Enough for the shown characters and a secret at their end, whatever they are.
-    this.#maxLineBytes = (range.maxLineCharacters + LONGEST_SECRET) * 4
+    this.#maxLineBytes = (range.maxLineCharacters + MAX_SECRET_LENGTH) * 4
   }
 
   /** `full`: nothing that follows would be kept. */

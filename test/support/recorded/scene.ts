@@ -81,17 +81,17 @@ function tokenAndUrl({ url, headers }: Loopback["mcp"]): readonly (readonly [str
 /** Descriptions of commands and agents of the vendor, for example. */
 function shortened(line: string): string {
   try {
-    return JSON.stringify(JSON.parse(line, (_, value) => (isLong(value) ? value.slice(0, LONGEST) : value)))
+    return JSON.stringify(JSON.parse(line, (_, value) => (isLong(value) ? value.slice(0, MAX_LENGTH) : value)))
   } catch {
     return line
   }
 }
 
 function isLong(value: unknown): value is string {
-  return typeof value === "string" && value.length > LONGEST
+  return typeof value === "string" && value.length > MAX_LENGTH
 }
 
-const LONGEST = 200
+const MAX_LENGTH = 200
 
 /** Ids that are new in each run. */
 export const ids = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g

@@ -51,7 +51,7 @@ export class Compactor {
   async onOverflow(turn: number, failure: Failure, usage: Usage | undefined): Promise<Stop | undefined> {
     this.#tried = { turn, times: this.#tried.turn === turn ? this.#tried.times + 1 : 1 }
     this.#learn(failure, usage)
-    if (this.#tried.times <= MOST_OVERFLOWS) return this.#compact(turn, "overflow")
+    if (this.#tried.times <= MAX_OVERFLOWS) return this.#compact(turn, "overflow")
     return this.#stuck("The model still refuses the conversation as too long after it was shortened twice.")
   }
 
@@ -96,7 +96,7 @@ export class Compactor {
   #refusal(turn: number, cause: Compaction["cause"]): Stop | undefined {
     this.#warnOfAssumption()
     const mayFit = cause === "threshold" && this.#setup.context.isAssumed
-    if (this.#meter.fixed > LARGEST_FIXED * this.#meter.limit && !mayFit)
+    if (this.#meter.fixed > MAX_FIXED_PART * this.#meter.limit && !mayFit)
       return this.#stuck("The system prompt and the tools leave too little room for a conversation.")
     return this.#isLooping(turn) ? this.#stuck(LOOPING) : undefined
   }
@@ -168,9 +168,9 @@ export class Compactor {
     const { window, limit } = this.#meter
     // A larger window is a new beginning.
     const recent = this.#recent.filter((past) => past.window >= Math.round(window))
-    const useless = recent.slice(-MOST_USELESS)
-    if (useless.length === MOST_USELESS && useless.every(({ after }) => after > 0.9 * limit)) return true
-    return recent.filter((past) => past.hasHead && turn - past.turn < CLOSE_TURNS).length >= MOST_CLOSE_HEADS
+    const useless = recent.slice(-MAX_USELESS)
+    if (useless.length === MAX_USELESS && useless.every(({ after }) => after > 0.9 * limit)) return true
+    return recent.filter((past) => past.hasHead && turn - past.turn < CLOSE_TURNS).length >= MAX_CLOSE_HEADS
   }
 
   #warnOfAssumption(): void {
@@ -212,10 +212,10 @@ function isAboutBytes({ message, data }: Failure): boolean {
 const windowInWords =
   /(?:>|maximum (?:context|input)[a-z ]*(?:is|of)|context (?:size|window|length)(?![a-z ]*\bby\b)[a-z ]*|tokens allowed)[\s:(]*([\d,]{4,})/i
 const LOOPING = "The conversation fills its context again as soon as it is shortened."
-const MOST_OVERFLOWS = 2
-const LARGEST_FIXED = 0.7
+const MAX_OVERFLOWS = 2
+const MAX_FIXED_PART = 0.7
 /** A summary is expected to have the fortieth part of the window. */
 const EXPECTED_SUMMARY = 40
-const MOST_USELESS = 2
-const MOST_CLOSE_HEADS = 3
+const MAX_USELESS = 2
+const MAX_CLOSE_HEADS = 3
 const CLOSE_TURNS = 6

@@ -1,4 +1,4 @@
-import type { Said } from "../../../contract/compaction.ts"
+import type { TurnMessage } from "../../../contract/compaction.ts"
 import type { Message, UserMessage } from "../../../contract/message.ts"
 import { isFromAgent } from "../../../lib/compaction/agent-messages.ts"
 import { isSummary, SUMMARY_START } from "../../../lib/compaction/compacted.ts"
@@ -6,10 +6,10 @@ import { CUT_AT_OUTPUT_LIMIT } from "../cut-answer.ts"
 import type { ContextMeter } from "./meter.ts"
 
 /** What people said in the replaced part of a conversation, the task last. */
-export function wordsOf(said: readonly Said[], at: number, meter: ContextMeter): readonly UserMessage[] {
+export function wordsOf(said: readonly TurnMessage[], at: number, meter: ContextMeter): readonly UserMessage[] {
   const task = said.findLastIndex(({ turn, message }) => turn === 0 && isWord(message))
   const words: UserMessage[] = []
-  let room = Math.min(MOST_WORDS, SHARE_OF_WORDS * meter.limit)
+  let room = Math.min(MAX_WORDS, SHARE_OF_WORDS * meter.limit)
   for (let index = at - 1; index >= 0; index--) {
     const message = said[index]?.message
     if (message === undefined || !isWord(message) || index === task) continue
@@ -28,7 +28,10 @@ export function summaryMessage(summary: string, facts: string): UserMessage {
 }
 
 /** The replaced part for the next summary: the text of the last one, and everything that is not in it. */
-export function summarised(said: readonly Said[]): { readonly earlier: string; readonly messages: readonly Message[] } {
+export function summarised(said: readonly TurnMessage[]): {
+  readonly earlier: string
+  readonly messages: readonly Message[]
+} {
   const last = said.findLastIndex(({ message }) => isSummary(message))
   const [, text] = said[last]?.message.content ?? []
   const messages = said.map(({ message }) => message)
@@ -48,5 +51,5 @@ const INTRODUCTION =
 const GO_ON =
   "Continue with the next action. Do not plan again what is planned, do not repeat what is done, and do not mention this " +
   "summary."
-const MOST_WORDS = 20_000
+const MAX_WORDS = 20_000
 const SHARE_OF_WORDS = 0.2

@@ -1,4 +1,4 @@
-import type { ContextSetup, MeasuredContext, Said } from "../../../contract/compaction.ts"
+import type { ContextSetup, MeasuredContext, TurnMessage } from "../../../contract/compaction.ts"
 import type { ContentPart } from "../../../contract/content.ts"
 import type { Message } from "../../../contract/message.ts"
 import type { Usage } from "../../../contract/result.ts"
@@ -47,7 +47,7 @@ export class ContextMeter {
   }
 
   get answerRoom(): number {
-    return Math.min(this.#answerTokens, MOST_ANSWER_ROOM, this.window / 4)
+    return Math.min(this.#answerTokens, MAX_ANSWER_ROOM, this.window / 4)
   }
 
   /** The size that a compaction aims at. */
@@ -82,11 +82,11 @@ export class ContextMeter {
   }
 
   /** The size of a request with these messages. */
-  sizeOf(said: readonly Said[]): number {
+  sizeOf(said: readonly TurnMessage[]): number {
     return this.fixed + this.tokensIn(said)
   }
 
-  tokensIn(said: readonly Said[]): number {
+  tokensIn(said: readonly TurnMessage[]): number {
     return this.ratio * estimateOf(said)
   }
 
@@ -135,7 +135,7 @@ export class ContextMeter {
   }
 }
 
-function estimateOf(said: readonly Said[]): number {
+function estimateOf(said: readonly TurnMessage[]): number {
   return said.reduce((sum, { message }) => sum + estimateMessage(message), 0)
 }
 
@@ -153,7 +153,7 @@ function contentLength(part: ContentPart): number {
   return part.type === "text" ? part.text.length : AN_ATTACHMENT + part.data.length / 20
 }
 
-const MOST_ANSWER_ROOM = 32_000
+const MAX_ANSWER_ROOM = 32_000
 const LOWEST_RATIO = 0.7
 const HIGHEST_RATIO = 3
 const AROUND = 20

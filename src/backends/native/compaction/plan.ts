@@ -1,4 +1,4 @@
-import type { ConversationHead, CutResults, Said } from "../../../contract/compaction.ts"
+import type { ConversationHead, CutResults, TurnMessage } from "../../../contract/compaction.ts"
 import type { ContentPart } from "../../../contract/content.ts"
 import type { Message, ToolResultPart } from "../../../contract/message.ts"
 import { isFromAgent } from "../../../lib/compaction/agent-messages.ts"
@@ -19,7 +19,7 @@ export interface Cut extends Pick<ConversationHead, "through" | "kept"> {
  * stay. Null: there are none.
  */
 export function oldResults(
-  said: readonly Said[],
+  said: readonly TurnMessage[],
   meter: ContextMeter,
   newest: number,
   note: string,
@@ -36,7 +36,7 @@ export function oldResults(
       for (const part of message.content.toReversed()) {
         if (part.type !== "tool-call" || JSON.stringify(part.args).length <= LONG_ARGUMENTS) continue
         newer += meter.tokensOf({ role: "assistant", content: [part] })
-        if (turn !== lastTurn && newer > newest) args[part.callId] = FEWEST_CHARACTERS
+        if (turn !== lastTurn && newer > newest) args[part.callId] = MIN_CHARACTERS
       }
     }
     if (message.role !== "tool") continue
@@ -64,14 +64,14 @@ function cutsOf({ keep, args = {}, messages = {}, note }: CutResults): CutResult
  * The first cut that fits; else the one before the last turn, which always stays: without it the model would make the same calls
  * again. Undefined: only the last turn is behind the last summary.
  */
-export function cutOf(said: readonly Said[], fits: (at: number) => boolean): Cut | undefined {
+export function cutOf(said: readonly TurnMessage[], fits: (at: number) => boolean): Cut | undefined {
   const places = cutPlaces(said)
   const at = places.find(fits) ?? places.at(-1)
   return at === undefined ? undefined : cutAt(said, at)
 }
 
 /** Between two turns, and in the input before a message of a person. */
-function cutPlaces(said: readonly Said[]): readonly number[] {
+function cutPlaces(said: readonly TurnMessage[]): readonly number[] {
   const start = said.findLastIndex(({ message }) => isSummary(message)) + 1
   return said.flatMap(({ turn, message }, at) => {
     const before = said[at - 1]
@@ -80,7 +80,7 @@ function cutPlaces(said: readonly Said[]): readonly number[] {
   })
 }
 
-function cutAt(said: readonly Said[], at: number): Cut {
+function cutAt(said: readonly TurnMessage[], at: number): Cut {
   const first = said[at]?.turn ?? 0
   if (first > 0) return { at, through: first - 1 }
   return { at, through: 0, kept: said.slice(at).filter(({ turn }) => turn === 0).length }
@@ -90,7 +90,7 @@ function cutAt(said: readonly Said[], at: number): Cut {
  * Shortens the results of the last turn, and the messages of agents behind it, to equal shares of the tokens that are left for
  * them. Null: none is longer.
  */
-export function clippedResults(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
+export function clippedResults(said: readonly TurnMessage[], meter: ContextMeter, note: string): CutResults | null {
   const sized = clippableOf(said, meter)
   const all = sized.reduce((sum, { tokens }) => sum + tokens, 0)
   const share = shareOf(
@@ -103,7 +103,7 @@ export function clippedResults(said: readonly Said[], meter: ContextMeter, note:
     if (tokens <= share) continue
     const { length } = plainText(content, "\n")
     const characters = Math.floor((length * share) / tokens) - note.length - AROUND_A_CUT
-    const kept = Math.max(FEWEST_CHARACTERS, characters)
+    const kept = Math.max(MIN_CHARACTERS, characters)
     if (callId === undefined) messages[place] = kept
     else keep[callId] = kept
   }
@@ -114,7 +114,7 @@ export function clippedResults(said: readonly Said[], meter: ContextMeter, note:
  * A last turn that must be clipped in any case, whatever is summarised: if removing all older results leaves it half of the
  * room, no summary is needed. Null: the last turn is not the problem.
  */
-export function largeLastTurn(said: readonly Said[], meter: ContextMeter, note: string): CutResults | null {
+export function largeLastTurn(said: readonly TurnMessage[], meter: ContextMeter, note: string): CutResults | null {
   const results = clippableOf(said, meter).reduce((sum, { tokens }) => sum + tokens, 0)
   if (meter.fixed + results <= meter.target) return null
   const old = oldResults(said, meter, 0, note)
@@ -134,7 +134,7 @@ interface Clippable {
 }
 
 /** What the last turn brought from outside, and can be clipped. */
-function clippableOf(said: readonly Said[], meter: ContextMeter): readonly Clippable[] {
+function clippableOf(said: readonly TurnMessage[], meter: ContextMeter): readonly Clippable[] {
   const lastTurn = said.at(-1)?.turn ?? 0
   if (lastTurn === 0) return []
   return said.flatMap(({ turn, message }, index): readonly Clippable[] => {
@@ -162,7 +162,7 @@ function shareOf(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY
 }
 
-function callNames(said: readonly Said[]): ReadonlyMap<string, string> {
+function callNames(said: readonly TurnMessage[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>()
   for (const { turn, message } of said) {
     if (turn === 0 || message.role !== "assistant") continue
@@ -179,5 +179,5 @@ function alone(part: ToolResultPart): Message {
 const exemptTools: ReadonlySet<string> = new Set(["SkillPage", "AskUser", "FetchData"])
 const SMALL_RESULT = 200
 const LONG_ARGUMENTS = 2_000
-const FEWEST_CHARACTERS = 200
+const MIN_CHARACTERS = 200
 const AROUND_A_CUT = 60

@@ -31,7 +31,7 @@ export function resolver(document: JsonObject): (part: Json | undefined) => Json
   function resolve(part: Json, above: readonly string[], isMap = false): Json {
     left--
     // Documents may refer to themselves, and expand without bound: what is cut off accepts anything.
-    if (left < 0 || above.length > DEEPEST) return {}
+    if (left < 0 || above.length > MAX_DEPTH) return {}
     if (Array.isArray(part)) return part.map((item: Json) => resolve(item, above))
     if (!isJsonObject(part)) return part
     const { $ref: reference } = part
@@ -48,7 +48,7 @@ export function resolver(document: JsonObject): (part: Json | undefined) => Json
     return isMap ? resolved : modern(resolved)
   }
   return (part) => {
-    left = MOST_NODES
+    left = MAX_NODES
     return part === undefined ? {} : resolve(part, [])
   }
 }
@@ -98,5 +98,5 @@ const unread = ["example", "examples", "xml", "externalDocs", "discriminator"]
 const literal = ["default", "enum", "const", "required"]
 const maps = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]
 
-const DEEPEST = 20
-const MOST_NODES = 20_000
+const MAX_DEPTH = 20
+const MAX_NODES = 20_000

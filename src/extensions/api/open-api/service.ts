@@ -102,7 +102,7 @@ function operationOf(
     id,
     method,
     path,
-    summary: typeof said === "string" ? said.slice(0, LONGEST_SUMMARY) : "",
+    summary: typeof said === "string" ? said.slice(0, MAX_SUMMARY_LENGTH) : "",
     parameters: [...byName.values()],
     ...(body && { body }),
     unchecked: [],
@@ -115,7 +115,7 @@ function parameterOf(parameter: Json): readonly OperationParameter[] {
   if (!isJsonObject(parameter)) return []
   const { name, in: place, required, description, schema } = parameter
   if (typeof name !== "string" || (place !== "path" && place !== "query")) return []
-  const text = typeof description === "string" ? { description: description.slice(0, LONGEST_SUMMARY) } : {}
+  const text = typeof description === "string" ? { description: description.slice(0, MAX_SUMMARY_LENGTH) } : {}
   const isRequired = required === true || place === "path"
   return [{ name, in: place, required: isRequired, ...text, schema: isJsonObject(schema) ? schema : {} }]
 }
@@ -144,7 +144,7 @@ function unknownOperation(name: string, id: string): LonghaulError {
   })
 }
 
-const LONGEST_SUMMARY = 400
+const MAX_SUMMARY_LENGTH = 400
 
 const optionsShape: Shape<OpenApiOptions> = {
   ...settingsShape,

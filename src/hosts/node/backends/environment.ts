@@ -28,8 +28,8 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
   let programs: Programs | undefined
   return {
     async spawn(program) {
-      const later = await import("../later.ts")
-      programs ??= new later.Programs({ spillFolder: defaultSpillFolder(), outside: [workspace], stopMs, variables })
+      const lazy = await import("../lazy.ts")
+      programs ??= new lazy.Programs({ spillFolder: defaultSpillFolder(), outside: [workspace], stopMs, variables })
       return programs.spawn(program)
     },
     async sweep() {
@@ -37,7 +37,7 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
       await sweepShellFolders(defaultSpillFolder()).catch(() => 0)
     },
     async loopback(service) {
-      const { serveLoopback } = await import("../later.ts")
+      const { serveLoopback } = await import("../lazy.ts")
       return serveLoopback(service, { folder: join(defaultStoreRoot(), "gates"), version: "1" })
     },
     variable: (name) => variables()[name],

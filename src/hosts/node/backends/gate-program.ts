@@ -20,7 +20,7 @@ export function nodeGate(file: string): readonly string[] {
 }
 
 /** Shorter than the time after which a vendor runs a call without an answer. */
-const LONGEST_S = 540
+const MAX_SECONDS = 540
 
 // HTTP/1.0, so that the answer comes in one piece. An answer that is cut off would let a call pass: its length is checked.
 const shellProgram = `
@@ -30,15 +30,15 @@ IFS=' ' read -r port token < "$1" || exit 2
 body=$(cat) || exit 2
 exec 3<>"/dev/tcp/127.0.0.1/$port" || exit 2
 printf 'POST /gate HTTP/1.0\\r\\nhost: 127.0.0.1:%s\\r\\nauthorization: Bearer %s\\r\\ncontent-type: application/json\\r\\ncontent-length: %s\\r\\n\\r\\n%s' "$port" "$token" "\${#body}" "$body" >&3 || exit 2
-IFS=' ' read -r -t ${LONGEST_S} _ status _ <&3 || exit 2
+IFS=' ' read -r -t ${MAX_SECONDS} _ status _ <&3 || exit 2
 [ "$status" = 200 ] || exit 2
 size=
-while IFS=$': \\r' read -r -t ${LONGEST_S} name value <&3; do
+while IFS=$': \\r' read -r -t ${MAX_SECONDS} name value <&3; do
   [ -z "$name" ] && break
   case $name in content-length | Content-Length) size=$value ;; esac
 done
 [ -n "$size" ] || exit 2
-IFS= read -r -t ${LONGEST_S} -d '' answer <&3
+IFS= read -r -t ${MAX_SECONDS} -d '' answer <&3
 [ "\${#answer}" -eq "$size" ] || exit 2
 case $answer in '{'*'}') ;; *) exit 2 ;; esac
 printf '%s' "$answer" || exit 2
@@ -49,7 +49,7 @@ import { readFileSync } from "node:fs"
 import { request } from "node:http"
 const refuse = () => process.exit(2)
 process.on("uncaughtException", refuse)
-setTimeout(refuse, ${LONGEST_S * 1000}).unref()
+setTimeout(refuse, ${MAX_SECONDS * 1000}).unref()
 const [port, token] = readFileSync(process.argv[1], "utf8").trim().split(" ")
 const headers = { authorization: "Bearer " + token, "content-type": "application/json" }
 const asked = request({ host: "127.0.0.1", port, path: "/gate", method: "POST", headers }, (answer) => {

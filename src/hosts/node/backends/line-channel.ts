@@ -25,7 +25,7 @@ export function programChannel(
   stdin.on("error", () => {})
   stderr.setEncoding("utf8").on("data", (text: string) => {
     // One character more than is shown: then it is known to be cut.
-    tail = (tail + text).slice(-LONGEST_TAIL - 1)
+    tail = (tail + text).slice(-MAX_TAIL_LENGTH - 1)
   })
   const exit = new Promise<ProgramExit>((resolve) => {
     child.once("exit", (code, signal) => {
@@ -34,9 +34,9 @@ export function programChannel(
       const patience = setTimeout(() => stdout.destroy(), PATIENCE_MS)
       stdout.once("close", () => {
         clearTimeout(patience)
-        resolve({ code, signal, stderr: lastWords(tail, LONGEST_TAIL) })
+        resolve({ code, signal, stderr: lastWords(tail, MAX_TAIL_LENGTH) })
       })
-      if (stdout.closed) resolve({ code, signal, stderr: lastWords(tail, LONGEST_TAIL) })
+      if (stdout.closed) resolve({ code, signal, stderr: lastWords(tail, MAX_TAIL_LENGTH) })
     })
   })
 
@@ -77,7 +77,7 @@ async function* linesOf(stdout: Readable, name: string): AsyncGenerator<string> 
         begun = [rest]
         size = rest.length
       }
-      if (size > LONGEST_LINE) throw tooLong(name)
+      if (size > MAX_LINE_LENGTH) throw tooLong(name)
     }
   } catch (error) {
     // Destroyed after the exit of the program: what was read is all there is.
@@ -87,7 +87,7 @@ async function* linesOf(stdout: Readable, name: string): AsyncGenerator<string> 
 }
 
 function tooLong(name: string): LonghaulError {
-  return new LonghaulError("backend_protocol", `${name} wrote a line of more than ${LONGEST_LINE} characters.`, {
+  return new LonghaulError("backend_protocol", `${name} wrote a line of more than ${MAX_LINE_LENGTH} characters.`, {
     fix: "Resume the run. If it happens again, report it with the version of the program.",
   })
 }
@@ -96,6 +96,6 @@ function ended(name: string, cause: Error): LonghaulError {
   return new LonghaulError("backend_crashed", `${name} has ended and takes no more input.`, { cause })
 }
 
-const LONGEST_TAIL = 8_000
-const LONGEST_LINE = 64 * 1024 ** 2
+const MAX_TAIL_LENGTH = 8_000
+const MAX_LINE_LENGTH = 64 * 1024 ** 2
 const PATIENCE_MS = 1_000

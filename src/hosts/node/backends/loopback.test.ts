@@ -17,7 +17,7 @@ const service: LoopbackService = {
   tools: [{ name: "send", description: "Sends.", inputSchema: { type: "object" } }],
   callTool: async (call) => ({ status: "ok", output: [{ type: "text", text: JSON.stringify(call) }] }),
   async decide(question) {
-    if (question === "trouble") throw new Error("no")
+    if (question === "failure") throw new Error("no")
     return { decided: question }
   },
 }
@@ -87,7 +87,7 @@ describe.each(gates)("the gate %s", (_, form) => {
   )
 
   test.each([
-    ["a decision that fails", '"trouble"'],
+    ["a decision that fails", '"failure"'],
     ["a question that is not JSON", "{"],
     ["no question", ""],
   ])("exits with 2 for %s", async (_, input) => {
@@ -143,7 +143,7 @@ test.each([
   )
   const given = { PATH: "/usr/bin:/bin", ...env }
   expect(await ask(gate, '{"tool":"Bash"}', given)).toEqual({ output: '{"decided":{"tool":"Bash"}}', code: 0 })
-  expect(await ask(gate, '"trouble"', given)).toEqual({ output: "", code: 2 })
+  expect(await ask(gate, '"failure"', given)).toEqual({ output: "", code: 2 })
   await close()
   rmSync(programs, { recursive: true })
 })

@@ -19,7 +19,7 @@ export function checkConnectOptions(
 ): void {
   checkShape<unknown>(transport, options, { ...connectShape, ...own })
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options
-  if (connectTimeoutMs >= 1 && connectTimeoutMs <= LONGEST_TIMER_MS) return
+  if (connectTimeoutMs >= 1 && connectTimeoutMs <= MAX_TIMER_MS) return
   throw new LonghaulError("config_invalid", `Invalid connectTimeoutMs: ${connectTimeoutMs}.`, {
     fix: "Use a number of milliseconds, 1 or more.",
   })
@@ -34,7 +34,7 @@ const connectShape: Shape<ConnectOptions> = {
 }
 
 /** Node's timers fire immediately for anything longer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Destroys a socket that does not connect in time. */
 export function limitConnect(socket: Socket, connected: "connect" | "secureConnect", timeoutMs: number): void {

@@ -10,7 +10,7 @@ export async function routeTo(url: string, proxies: ProxyVariables | undefined):
       fix: "Check baseUrl.",
     })
   }
-  const proxied = proxies && (await import("../later.ts")).proxiedRoute(target, proxies)
+  const proxied = proxies && (await import("../lazy.ts")).proxiedRoute(target, proxies)
   return proxied ?? directRoute(target)
 }
 

@@ -48,7 +48,7 @@ export function nodeFetch(options: NodeFetchOptions = {}): GuardedFetch {
     follow = false,
   ): Promise<WebResponse> {
     // Loaded on first use.
-    const { exchange, resolveBySystem } = await import("../later.ts")
+    const { exchange, resolveBySystem } = await import("../lazy.ts")
     return withDeadline(options, async (signal) => {
       const { maxBytes } = options
       const mayBePrivate = allowPrivate ? () => true : isAllowed

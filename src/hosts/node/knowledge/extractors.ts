@@ -17,7 +17,7 @@ async function extractPdf(...[bytes, { name, signal }]: Parameters<Extractor>): 
     if (bytes.length > MAX_PDF_BYTES) throw new Error(`It has more than ${MAX_PDF_BYTES} bytes.`)
     for (let first = 1, count = 1; first <= count; first += MAX_PDF_PAGES) {
       const range = `${first}-${first + MAX_PDF_PAGES - 1}`
-      const text = await readPdf(bytes, { name, pages: range, maxCharacters: LONGEST_TEXT }, context)
+      const text = await readPdf(bytes, { name, pages: range, maxCharacters: MAX_TEXT_LENGTH }, context)
       count = Number(/^\[page \d+ of (\d+)\]/.exec(text)?.[1] ?? 0)
       pages.push(text.replace(/^\[page (\d+) of \d+\]$/gm, "## Page $1").replace(/\n\[more pages follow.*\]$/, ""))
     }
@@ -60,5 +60,5 @@ function unpackedBytes(bytes: Uint8Array): number {
   return sum
 }
 
-const LONGEST_TEXT = 10_000_000
+const MAX_TEXT_LENGTH = 10_000_000
 const MAX_UNPACKED_BYTES = 256 * 1024 * 1024

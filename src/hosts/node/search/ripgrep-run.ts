@@ -13,7 +13,7 @@ export interface RipgrepAnswer {
   /** 0: matches, 1: none, 2: errors. Null: it did not start, or exceeded a limit. */
   readonly code: number | null
   readonly output: string
-  readonly complaints: string
+  readonly stderr: string
 }
 
 /** Runs ripgrep to its end; no process is left when this settles. Rejects with a `ToolError`. */
@@ -24,7 +24,7 @@ export function runRipgrep({ program, args, cwd, signal }: RipgrepRun): Promise<
     const child = spawn(program, args, { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] })
     const end = () => void child.kill("SIGKILL")
     const output = gather(child.stdout, mostOutputBytes, end)
-    const complaints = gather(child.stderr, mostComplaintBytes, end)
+    const stderr = gather(child.stderr, maxStderrBytes, end)
     const timer = setTimeout(end, longestMs)
     const forget = killAtExit(end)
     signal.addEventListener("abort", end, { once: true })
@@ -36,14 +36,14 @@ export function runRipgrep({ program, args, cwd, signal }: RipgrepRun): Promise<
       forget()
       signal.removeEventListener("abort", end)
       if (signal.aborted) reject(stopped())
-      else resolve({ code, output: output(), complaints: complaints() })
+      else resolve({ code, output: output(), stderr: stderr() })
     }
   })
 }
 
 const longestMs = 30_000
 const mostOutputBytes = 16 * 1024 * 1024
-const mostComplaintBytes = 256 * 1024
+const maxStderrBytes = 256 * 1024
 
 function stopped(): ToolError {
   return new ToolError("aborted", "The run is being stopped.")

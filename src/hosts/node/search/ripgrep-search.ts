@@ -75,15 +75,15 @@ function toArguments({ pattern, ignoreCase, multiline, names, skippedFolders, ma
 const plainName = /^(?!.*\*\*)[\w.*-]*(\{[\w.*-]+(,[\w.*-]+)*\}[\w.*-]*)?$/
 
 function toFound(
-  { code, output, complaints }: RipgrepAnswer,
+  { code, output, stderr }: RipgrepAnswer,
   pin: Pin,
   { hides }: Confinement,
   guard: FileGuard,
 ): FoundFiles | undefined {
   const paths = output.split("\0").slice(0, -1)
-  const unreadable = complaints === "" ? [] : unreadableIn(complaints)
+  const unreadable = stderr === "" ? [] : unreadableIn(stderr)
   // A failed search has other messages, or none.
-  if (code === null || code > 2 || (code === 2 && complaints === "")) return undefined
+  if (code === null || code > 2 || (code === 2 && stderr === "")) return undefined
   if (unreadable === undefined || paths.length > mostFiles) return undefined
   // Without a trailing slash.
   const place = pin.real.replace(/\/$/, "")
@@ -110,8 +110,8 @@ function mayBeTold(path: string): boolean {
 }
 
 /** Undefined if it reports something else. */
-function unreadableIn(complaints: string): readonly string[] | undefined {
-  const lines = complaints.trimEnd().split("\n")
+function unreadableIn(stderr: string): readonly string[] | undefined {
+  const lines = stderr.trimEnd().split("\n")
   const paths = lines.map((line) => /^(?:rg: )?(\.\/.+): [^:]+ \(os error \d+\)$/.exec(line)?.[1])
   return paths.every((path) => path !== undefined) ? paths : undefined
 }

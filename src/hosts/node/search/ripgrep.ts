@@ -44,7 +44,7 @@ export function nodeSearch(options: NodeSearchOptions): Search {
     const ripgrep = configured ?? (await findRipgrep({ outside: foldersIn(roots) }))
     if (ripgrep === undefined) return undefined
     // Loaded on demand: most importers of this package search nothing.
-    return (await import("../later.ts")).ripgrepSearch(ripgrep.path, roots)
+    return (await import("../lazy.ts")).ripgrepSearch(ripgrep.path, roots)
   }
   const opened = () => {
     opening ??= open()

@@ -73,7 +73,7 @@ class Search {
     const next: string[] = []
     // What cannot be listed cannot be read by a command of the same user either.
     for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-      if (++this.#entries > MOST_ENTRIES) throw tooMuch("There is too much in the folder of commands to find it.")
+      if (++this.#entries > MAX_ENTRIES) throw tooMuch("There is too much in the folder of commands to find it.")
       const path = join(folder, entry.name)
       if (entry.isSymbolicLink()) await this.#link(path)
       else this.#judge(path, entry.isDirectory())
@@ -85,8 +85,8 @@ class Search {
   #judge(path: string, isFolder: boolean): void {
     if (this.#refusals.beginsAt(path, "read")) this.#unreadable.set(path, isFolder)
     else if (this.#refusals.beginsAt(path, "write")) this.#unwritable.add(path)
-    if (this.#unreadable.size + this.#unwritable.size > MOST_REFUSED) {
-      throw tooMuch(`There are more than ${MOST_REFUSED} such paths.`)
+    if (this.#unreadable.size + this.#unwritable.size > MAX_REFUSED) {
+      throw tooMuch(`There are more than ${MAX_REFUSED} such paths.`)
     }
   }
 
@@ -103,8 +103,8 @@ class Search {
 }
 
 /** Every mount takes time, and the time for each grows with their number. */
-const MOST_REFUSED = 300
-const MOST_ENTRIES = 300_000
+const MAX_REFUSED = 300
+const MAX_ENTRIES = 300_000
 
 function tooMuch(why: string): ToolError {
   const message = `The sandbox cannot hide what the policy refuses. ${why} Let rules name the folders that contain them.`

@@ -80,8 +80,8 @@ async function probe(
     await said.catch(() => {})
     return { report: { faults: [] }, error: exited, survived: true }
   }
-  const [output, complaint] = answer
-  return { ...parseReport(output), error: complaint.trim().slice(0, 300) || exited, survived: false }
+  const [output, errorOutput] = answer
+  return { ...parseReport(output), error: errorOutput.trim().slice(0, 300) || exited, survived: false }
 }
 
 const longestMs = 10_000

@@ -12,7 +12,7 @@ export function nodeShell(options: NodeShellOptions): Shell {
   const settings = checkShellOptions(options)
   let shell: Shell | undefined
   // Loaded on demand: most importers of this package run no command.
-  const opening = import("../later.ts").then(({ openShell }) => {
+  const opening = import("../lazy.ts").then(({ openShell }) => {
     shell = openShell(settings)
     return shell
   })

@@ -15,7 +15,7 @@ const read = promisify(fs.read)
 const readFile = promisify(fs.readFile)
 const readdir = promisify(fs.readdir)
 
-/** Every trouble with the disk is `storage`: retryable, since space and permissions come back. */
+/** Every error of the disk is `storage`: retryable, since space and permissions come back. */
 export function storageError(doing: string, cause: unknown): LonghaulError {
   if (LonghaulError.is(cause)) return cause
   const reason = errnoOf(cause)

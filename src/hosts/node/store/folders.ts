@@ -27,7 +27,7 @@ class FolderSyncs {
 
   async #syncGroups(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, LARGEST_GROUP)
+      const group = this.#waiting.splice(0, MAX_GROUP_SIZE)
       const failures = await syncAll(new Set(group.flatMap(({ folders }) => folders)))
       for (const { folders, resolve, reject } of group) {
         const failed = folders.find((folder) => failures.has(folder))
@@ -68,7 +68,7 @@ async function syncOne(folder: string): Promise<void> {
   }
 }
 
-const LARGEST_GROUP = 256
+const MAX_GROUP_SIZE = 256
 const SYNCS_AT_ONCE = 8
 
 /** Creates folders below an existing one, and makes each new name durable, whichever process created it. */
@@ -112,7 +112,7 @@ export class DurableFolders {
     if (also) synced.push(path)
     if (synced.length === 0) return
     await this.#syncs.sync(synced)
-    if (this.#known.size >= MOST_KNOWN) this.#known.clear()
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
     for (const folder of unsettled) this.#known.set(folder, true)
   }
 
@@ -152,4 +152,4 @@ function makeFolder(path: string): void {
 }
 
 /** Forgetting only costs a sync; remembering every run of a long-lived process would cost memory. */
-const MOST_KNOWN = 4096
+const MAX_KNOWN = 4096

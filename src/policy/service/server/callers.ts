@@ -59,7 +59,7 @@ export class Callers {
     const now = performance.now()
     for (const [digest, { until }] of this.#tokens) if (until <= now) this.#tokens.delete(digest)
     for (const digest of this.#tokens.keys()) {
-      if (this.#tokens.size < MOST_TOKENS) return
+      if (this.#tokens.size < MAX_TOKENS) return
       this.#tokens.delete(digest)
     }
   }
@@ -79,4 +79,4 @@ function isEqual(left: string, right: string): boolean {
 }
 
 const TOKEN_SECONDS = 3600
-const MOST_TOKENS = 10_000
+const MAX_TOKENS = 10_000

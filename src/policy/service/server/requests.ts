@@ -105,7 +105,7 @@ export async function bodyOf(request: Request): Promise<string> {
     const { done, value } = await reader.read()
     if (done) return text + decoder.decode()
     bytes += value.byteLength
-    if (bytes > LARGEST_REQUEST) {
+    if (bytes > MAX_REQUEST_BYTES) {
       await reader.cancel().catch(() => {})
       throw new InvalidRequest(413, "The request is too long.")
     }
@@ -123,4 +123,4 @@ function parsed(body: string): JsonObject {
   throw new InvalidRequest(400, "The body is not a JSON object.")
 }
 
-const LARGEST_REQUEST = 4 * 1024 * 1024
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024

@@ -88,7 +88,7 @@ export class ResponseParser {
       this.#blankLine = isNext ? this.#blankLine + 1 : byte === CR ? 1 : 0
     }
     this.#head += view.toString("latin1", from, at)
-    if (this.#head.length > LONGEST_HEAD) throw malformed("its head is too long")
+    if (this.#head.length > MAX_HEAD_LENGTH) throw malformed("its head is too long")
     if (this.#blankLine === 4) {
       const head = this.#head.slice(0, -4)
       this.#expectHead()
@@ -169,7 +169,7 @@ export class ResponseParser {
 
   /** Handles a byte between the chunks' data. */
   #frame(byte: number, state: ChunkState): State {
-    if (++this.#framing > LONGEST_HEAD) throw malformed("the data between its chunks is too long")
+    if (++this.#framing > MAX_HEAD_LENGTH) throw malformed("the data between its chunks is too long")
     switch (state) {
       case "size":
         return this.#size(byte)
@@ -268,7 +268,7 @@ const LF = 10
 const TAB = 9
 const SPACE = 32
 const SEMICOLON = 59
-const LONGEST_HEAD = 64 * 1024
+const MAX_HEAD_LENGTH = 64 * 1024
 /** A status line, and headers with valid names and no control character except tab. */
 const HEAD =
   /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*)*$/

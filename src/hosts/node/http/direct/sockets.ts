@@ -59,7 +59,7 @@ export class SocketOpener {
     this.#sessions.delete(place)
     this.#sessions.set(place, ticket)
     for (const oldest of this.#sessions.keys()) {
-      if (this.#sessions.size <= MOST_SESSIONS) return
+      if (this.#sessions.size <= MAX_SESSIONS) return
       this.#sessions.delete(oldest)
     }
   }
@@ -95,4 +95,4 @@ export class SocketOpener {
 }
 
 const KEEP_ALIVE_MS = 60_000
-const MOST_SESSIONS = 100
+const MAX_SESSIONS = 100
