@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { namesWith, unusedWords } from "./house/glossary.mjs"
 import { readSource } from "./house/read-source.mjs"
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)))
@@ -70,6 +71,11 @@ for (const { path, line, text, isExplained } of casts) {
   if (!isExplained) problems.push(`${path}:${line} a cast gives no reason: ${text}`)
 }
 
+const words = unusedWords(readFileSync(join(root, "ARCHITECTURE.md"), "utf8"))
+if (words.length === 0) problems.push("ARCHITECTURE.md has no glossary with words that the code does not use")
+for (const { path, name, word } of files.flatMap((file) => namesWith(words, file))) {
+  problems.push(`${path} has the name ${name}: the glossary of ARCHITECTURE.md has another word for ${word}`)
+}
 for (const [one, other] of inRooms) problems.push(`${one} and ${other} import each other`)
 
 for (const problem of problems) console.error(`house: ${problem}`)

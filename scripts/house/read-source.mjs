@@ -16,7 +16,7 @@ const CASTS = new Set(["TsAsExpression", "TsTypeAssertion"]) // `as const` is a 
 
 /**
  * The lengths of the functions in lines, the casts with what a comment says about each, the number of import declarations and of
- * conditional spreads, `...(condition && { … })`.
+ * conditional spreads, `...(condition && { … })`, and all names.
  */
 export function readSource(path, text) {
   const bytes = Buffer.from(text)
@@ -27,6 +27,7 @@ export function readSource(path, text) {
   const lines = text.split("\n")
   const functions = []
   const casts = []
+  const names = new Set()
   let imports = 0
   let conditionalSpreads = 0
   visit(module, {}, "", (node, parent, name) => {
@@ -37,6 +38,7 @@ export function readSource(path, text) {
       functions.push({ path, line: first + 1, name: name || "anonymous", lines: last - first + 1 })
     }
     if (node.type === "ImportDeclaration") imports++
+    if (node.type === "Identifier" || node.type === "PrivateName") names.add(node.value)
     if (node.type === "SpreadElement" && isCondition(node.arguments)) conditionalSpreads++
     // `as unknown as X` is one cast.
     if (CASTS.has(node.type) && !CASTS.has(parent.type)) {
@@ -46,7 +48,7 @@ export function readSource(path, text) {
   })
   const castLines = new Set(casts.flatMap(({ first, last }) => [first, last]))
   for (const cast of casts) cast.isExplained = isExplained(lines, castLines, cast.first, cast.last)
-  return { path, lines: lines.length - 1, text, functions, casts, imports, conditionalSpreads }
+  return { path, lines: lines.length - 1, text, functions, casts, imports, conditionalSpreads, names }
 }
 
 function isCondition(spread) {

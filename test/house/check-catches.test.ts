@@ -12,7 +12,7 @@ let copy: string
 let report: { readonly status: number | null; readonly output: string }
 beforeAll(() => {
   copy = mkdtempSync(join(tmpdir(), "longhaul-house-"))
-  for (const name of ["src", "tsconfig.json", ".dependency-cruiser.cjs", "package.json"]) {
+  for (const name of ["src", "tsconfig.json", ".dependency-cruiser.cjs", "package.json", "ARCHITECTURE.md"]) {
     cpSync(join(repository, name), join(copy, name), { recursive: true, filter: (path) => !path.endsWith(".test.ts") })
   }
   symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"))
@@ -32,6 +32,7 @@ beforeAll(() => {
     "src/lib/content.ts",
     "export const unexplained = [\n  1 as unknown,\n".concat("  1 as unknown,\n".repeat(30), "]"),
   )
+  plant("src/lib/contained.ts", "export const MOST_TURNS = 3")
   plant("src/lib/usage.ts", "// Safe: one is a number.\nexport const explained = 1 as number")
   for (let index = 0; index < 31; index++) plant(`src/crowded/file-${index}.ts`, "export {}")
   report = house(copy)
@@ -76,6 +77,7 @@ test.each([
   ["a source file of more than 400 lines", /src\/lib\/bytes\.ts has \d+ lines, more than 400/],
   ["a function of more than 80 lines", /src\/lib\/closest\.ts:\d+ tooLong has 82 lines, more than 80/],
   ["a folder of more than 30 shipped files", /src\/crowded has 31 shipped files, more than 30/],
+  ["a name that the glossary has another word for", /src\/lib\/contained\.ts has the name MOST_TURNS: .* MOST_$/m],
   ["a cast without a reason", /src\/lib\/content\.ts:\d+ a cast gives no reason: .*1 as unknown/],
 ])("the check fails for %s", (_, line) => {
   expect(report.status).toBe(1)
