@@ -4,14 +4,17 @@ import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
-const text = readFileSync(join(repository, "ARCHITECTURE.md"), "utf8")
 /** Behind it, paths are those of a user's store. */
-const [code = ""] = text.split("## The journal")
+const [code = ""] = read("ARCHITECTURE.md").split("## The journal")
 const [, walks = ""] = code.split("## Three walks")
+
+function read(file: string): string {
+  return readFileSync(join(repository, file), "utf8")
+}
 
 function pathsIn(part: string): readonly string[] {
   const files = part.match(/(?<![\w./])(?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|md)/g) ?? []
-  const folders = part.match(/(?<=`)(?:[\w.-]+\/)+(?=`)/g) ?? []
+  const folders = part.match(/(?<=`)(?:\w[\w.-]*\/)+(?=`)/g) ?? []
   return [...new Set([...files, ...folders])]
 }
 
@@ -19,9 +22,13 @@ function isThere(path: string): boolean {
   return existsSync(join(repository, path)) || existsSync(join(repository, "src", path))
 }
 
-test("every path that ARCHITECTURE.md names exists", () => {
-  const paths = pathsIn(code)
-  expect(paths.length).toBeGreaterThan(100)
+test.each([
+  ["ARCHITECTURE.md", code, 100],
+  ["AGENTS.md", read("AGENTS.md"), 30],
+  ["CONTRIBUTING.md", read("CONTRIBUTING.md"), 3],
+])("every path that %s names exists", (_, part, atLeast) => {
+  const paths = pathsIn(part)
+  expect(paths.length).toBeGreaterThan(atLeast)
   expect(paths.filter((path) => !isThere(path))).toEqual([])
 })
 
