@@ -23,7 +23,7 @@ export function waitingRuns({ store, runs = 1, turns = 1 }) {
       model: scriptedModel(Array(runs * (turns + 1)).fill(step)),
       limits: { turns: turns + 10 },
       tools: [
-        defineTool({ name: "step", description: "Does one step.", input: { type: "object" }, run: () => "done" }),
+        defineTool({ name: "step", description: "Does one step.", inputSchema: { type: "object" }, run: () => "done" }),
       ],
     })
     for (let index = 0; index < runs; index++) void runtime.run({ runId: `run-${index}`, task: "Work." })

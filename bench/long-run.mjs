@@ -71,7 +71,7 @@ async function runTurns(url, turns, isResumed) {
   const step = defineTool({
     name: "step",
     description: "Does one step of the work.",
-    input: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+    inputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
     effect: "none",
     run: ({ n }) => `Step ${n}: ${"the quick brown fox jumps over the lazy dog. ".repeat(25)}`,
   })

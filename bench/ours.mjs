@@ -19,7 +19,7 @@ export function open(setup, more) {
   const step = defineTool({
     name: "step",
     description: "Does one step of the work.",
-    input: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+    inputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
     effect: "once",
     run: ({ n }, { runId }) => setup.step(runId, n),
   })

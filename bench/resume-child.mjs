@@ -62,7 +62,7 @@ async function open(answer) {
     name: "step",
     description: "Does one step of the work.",
     effect: "once",
-    input: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+    inputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
     run: ({ n }) => `Step ${n}: ${prose(1600)}`,
   })
   const usage = { inputTokens: 1000, outputTokens: 200, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.001 }

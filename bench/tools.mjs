@@ -23,7 +23,7 @@ try {
     name: "nothing",
     description: "Does nothing.",
     effect: "none",
-    input: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+    inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
     run: () => "done",
   })
   const tools = createAgentTools({ root, ripgrepPath: rgPath, tools: [nothing] })

@@ -31,7 +31,7 @@ function gate() {
   const tool = defineTool({
     name: "wait",
     description: "Waits.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     concurrent: true,
     run: async (_, { signal }) => {
@@ -72,7 +72,10 @@ describe("an agent in the background", () => {
         one: [calls(part("wait")), "One is done."],
       },
       {
-        tools: [tool, defineTool({ name: "go", description: "go", input: { type: "object" }, run: () => void open() })],
+        tools: [
+          tool,
+          defineTool({ name: "go", description: "go", inputSchema: { type: "object" }, run: () => void open() }),
+        ],
       },
     )
     expect(await runtime.run({ task: "lead", runId: "r" })).toMatchObject({ status: "done" })
@@ -85,7 +88,7 @@ describe("an agent in the background", () => {
     const tool = defineTool({
       name: "work",
       description: "works",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       concurrent: true,
       run: async () => {
         most = Math.max(most, ++working)
@@ -112,7 +115,7 @@ describe("an agent in the background", () => {
 
   test("TOOL-14 a message for one that waits for its slot reaches it with its task", async () => {
     const { tool, open } = gate()
-    const go = defineTool({ name: "go", description: "go", input: { type: "object" }, run: () => void open() })
+    const go = defineTool({ name: "go", description: "go", inputSchema: { type: "object" }, run: () => void open() })
     const { runtime, model } = processOver(
       memoryStore(),
       {
@@ -223,7 +226,12 @@ describe("stopping", () => {
         lead: [calls(background("one")), calls(part("act")), "x", "y", "z"],
         one: [calls(part("wait")), "One is done."],
       },
-      { tools: [tool, defineTool({ name: "act", description: "a", input: { type: "object" }, run: () => entered })] },
+      {
+        tools: [
+          tool,
+          defineTool({ name: "act", description: "a", inputSchema: { type: "object" }, run: () => entered }),
+        ],
+      },
     )
     const running = runtime.run({ task: "lead", runId: "r", limits: { turns: 3 } })
     await entered

@@ -20,7 +20,7 @@ const timeout = 600_000
 const look = defineTool({
   name: "look",
   description: "looks",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect: "none",
   run: () => "nothing",
 })

@@ -69,7 +69,7 @@ describe("agents", () => {
     const big = defineTool({
       name: "big",
       description: "Returns much.",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       effect: "none",
       run: () => `found: ${"needle ".repeat(1000)}`,
     })
@@ -230,7 +230,7 @@ describe("limits of the tree", () => {
     const slow = defineTool({
       name: "slow",
       description: "waits",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       effect: "none",
       run: async () => {
         most = Math.max(most, ++working)
@@ -618,7 +618,7 @@ describe("stopping", () => {
     const hang = defineTool({
       name: "hang",
       description: "hangs",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: (_, { signal }) => {
         begun()
         return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("late")))
@@ -678,7 +678,7 @@ describe("stopping", () => {
       const note = defineTool({
         name: "note",
         description: "notes",
-        input: { type: "object" },
+        inputSchema: { type: "object" },
         concurrent: true,
         run: (_, { idempotencyKey }) => {
           keys.push(idempotencyKey)
@@ -787,7 +787,7 @@ test("a tool of the host that starts an agent gets its answer, and cannot start 
   const review = defineTool({
     name: "review",
     description: "reviews",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     async run(_: object, { spawn }: ToolContext) {
       const found = await spawn?.({ description: "look", prompt: "reviewer" })

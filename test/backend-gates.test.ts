@@ -55,7 +55,7 @@ function scene(name: string, kind: CallKind, { config = {}, input = {}, play, ru
   }
   const send = defineTool({
     ...{ name: "send", description: "Sends.", effect: "once", risk: "low" },
-    input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
     run: async ({ text }: { readonly text: string }, { signal }) => {
       await begin(text, signal)
       return "sent"

@@ -23,7 +23,7 @@ async function runWith(model: (given: typeof fetch) => Model, fault: FaultOrder 
     defineTool({
       name,
       description: name,
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       effect,
       run(args) {
         called[name].push(args)

@@ -64,7 +64,7 @@ describe("facts", () => {
 
   test("the files, tasks and background commands of the run are in the head, written by code", async () => {
     const named = (name: string, result: string) =>
-      defineTool({ name, description: name, input: { type: "object" }, run: () => result })
+      defineTool({ name, description: name, inputSchema: { type: "object" }, run: () => result })
     const first = [
       call("Read", { path: "src/a.ts" }),
       call("Write", { path: "src/b.ts", content: "x" }),
@@ -102,7 +102,7 @@ describe("agents", () => {
       open = resolve
     })
     const named = (name: string, run: () => string | Promise<string>) =>
-      defineTool({ name, description: name, input: { type: "object" }, run })
+      defineTool({ name, description: name, inputSchema: { type: "object" }, run })
     const agent = (prompt: string, background: boolean) =>
       call("Agent", { description: `do ${prompt}`, prompt, background })
     const run = await runTurns({
@@ -412,7 +412,7 @@ describe("a process that dies", () => {
       const look = defineTool({
         name: "Look",
         description: "Looks.",
-        input: { type: "object" },
+        inputSchema: { type: "object" },
         run: (args: { readonly number?: number }) => `result-${args.number}`,
       })
       const runtime = createRuntime({ store, model, backend: native(), tools: [look], ...options.config })

@@ -41,7 +41,12 @@ describe("settings", () => {
   test("CAP-03 without a known window 128,000 tokens are assumed, with one warning, and only where it matters", async () => {
     const { model } = countingModel({ window: 1_000_000, turn: (_request, number) => turnOf(number, 40) })
     const { contextTokens: _, ...unknown } = model
-    const look = defineTool({ name: "Look", description: "x", input: { type: "object" }, run: () => words(5_000) })
+    const look = defineTool({
+      name: "Look",
+      description: "x",
+      inputSchema: { type: "object" },
+      run: () => words(5_000),
+    })
     const runtime = createRuntime({ model: unknown, tools: [look] })
     const result = await runtime.run({ task: "Go.", runId: "r1" })
     expect(result.status).toBe("done")
@@ -136,8 +141,8 @@ describe("the host", () => {
   })
 
   test("the note of a removed result names FetchData and its ref where that tool is offered", async () => {
-    const fetch = defineTool({ name: "FetchData", description: "x", input: { type: "object" }, run: () => "x" })
-    const look = defineTool({ name: "Look", description: "x", input: { type: "object" }, run: () => words(500) })
+    const fetch = defineTool({ name: "FetchData", description: "x", inputSchema: { type: "object" }, run: () => "x" })
+    const look = defineTool({ name: "Look", description: "x", inputSchema: { type: "object" }, run: () => words(500) })
     const run = await runTurns({ ...small, config: { tools: [look, fetch] } })
     const sent = (given: typeof run) => given.requests.map(({ messages }) => wordsIn(messages)).join()
     expect(sent(run)).toContain('FetchData with the ref \\"1.1\\"')
@@ -148,10 +153,10 @@ describe("the host", () => {
     const ask = defineTool({
       name: "AskUser",
       description: "x",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: () => `blue ${words(600)}`,
     })
-    const look = defineTool({ name: "Look", description: "x", input: { type: "object" }, run: () => words(500) })
+    const look = defineTool({ name: "Look", description: "x", inputSchema: { type: "object" }, run: () => words(500) })
     const run = await runTurns({
       ...small,
       turns: 20,
@@ -167,7 +172,7 @@ describe("the host", () => {
     const picture = defineTool({
       name: "Look",
       description: "x",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: () => ({ content: [{ type: "image", mediaType: "image/png", data: "AAAA" }] }),
     })
     const run = await runTurns({ ...small, turns: 20, config: { tools: [picture] } })
@@ -184,7 +189,7 @@ test("over a protocol the server gets the shortened results, and only what is ne
     },
   })
   const model = anthropic({ model: "claude-x", apiKey: "key", baseUrl: "http://simulator.test" })
-  const look = defineTool({ name: "Look", description: "x", input: { type: "object" }, run: () => words(1_500) })
+  const look = defineTool({ name: "Look", description: "x", inputSchema: { type: "object" }, run: () => words(1_500) })
   const runtime = createRuntime({
     model,
     tools: [look],

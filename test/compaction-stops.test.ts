@@ -11,7 +11,7 @@ import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { agent, calls, eventsOf, part, processOver } from "./support/agent-scene.ts"
 
 const sheep = (count: number) => "All about sheep. ".repeat(count)
-const page = defineTool({ name: "page", description: "a page", input: { type: "object" }, run: () => sheep(300) })
+const page = defineTool({ name: "page", description: "a page", inputSchema: { type: "object" }, run: () => sheep(300) })
 const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 })
 
 test("a graceful stop between two attempts at a summary ends the run without another request", async () => {

@@ -28,7 +28,9 @@ describe.each(transports)("$name", ({ create }) => {
       transport: create({}, {}),
       model: anthropic({ model: "claude-sonnet-4-6", apiKey: "key", baseUrl }),
       backend: native({ retry: { firstMs: 1 } }),
-      tools: [defineTool({ name: "step", description: "Does a step.", input: { type: "object" }, run: () => "ok" })],
+      tools: [
+        defineTool({ name: "step", description: "Does a step.", inputSchema: { type: "object" }, run: () => "ok" }),
+      ],
     })
     const result = await runtime.run({ task: "Take a step.", onEvent: (event) => events.push(event) })
     await runtime.close()

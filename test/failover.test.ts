@@ -18,7 +18,7 @@ function counted() {
   const tool = defineTool({
     name: "send",
     description: "Sends.",
-    input: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
+    inputSchema: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
     effect: "once",
     risk: "low",
     run: ({ to }: { to: string }) => `letter ${sent.push(to)} to ${to}`,

@@ -30,14 +30,14 @@ const tools = [
       name: effect,
       description: effect,
       effect,
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: () => `happening ${happenings++}`,
     }),
   ),
   defineTool({
     name: "fails",
     description: "fails",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: () => {
       happenings++
       throw new Error("no")
@@ -136,7 +136,7 @@ const ways: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
     const stopped = defineTool({
       name: "stopped",
       description: "until it is stopped",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("stopped"))),
     })
     const handle = process(store, [call("stopped")], { tools: [stopped] }).stream(begin)
@@ -179,7 +179,7 @@ async function lost(store: Store, unknownOutcome: "tell" | "pause" = "tell"): Pr
   const stuck = defineTool({
     name: "once",
     description: "once",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: () => {
       begun()
       return hanging()

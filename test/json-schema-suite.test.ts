@@ -65,7 +65,7 @@ test("every keyword used by a built-in tool's schema is covered", () => {
 })
 
 function toolWith(inputSchema: JsonSchema) {
-  const tool = defineTool({ name: "tool", description: "A tool.", input: { type: "object" }, run: () => "" })
+  const tool = defineTool({ name: "tool", description: "A tool.", inputSchema: { type: "object" }, run: () => "" })
   // Those of the suite apply to any value, and would be rejected as a tool's schema.
   return { ...tool, inputSchema }
 }

@@ -26,7 +26,7 @@ test.each(large)(
     const put = defineTool({
       name: "put",
       description: "Puts.",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: (args) => ran.push(args),
     })
     const model = scriptedModel([{ parts: [{ toolCall: { name: "put", args: argsOf() } }] }, "Done."])
@@ -39,7 +39,7 @@ test.each(large)(
 )
 
 test("ordinary long arguments run", async () => {
-  const put = defineTool({ name: "put", description: "Puts.", input: { type: "object" }, run: () => "put" })
+  const put = defineTool({ name: "put", description: "Puts.", inputSchema: { type: "object" }, run: () => "put" })
   const args = { text: "x".repeat(100_000), rows: many(5000, (index) => index) }
   const model = scriptedModel([{ parts: [{ toolCall: { name: "put", args } }] }, "Done."])
   const result = await createRuntime({ model, store: memoryStore(), tools: [put] }).run({ task: "x" })

@@ -116,7 +116,7 @@ function own(run: Tool["run"], maxOutputBytes?: number): RunWith {
   const tool = defineTool({
     name: "own",
     description: "own",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run,
     ...(maxOutputBytes && { maxOutputBytes }),
   })

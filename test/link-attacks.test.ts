@@ -59,7 +59,7 @@ test("a link that is made while a running call waits for an answer is not follow
   const careful = defineTool({
     name: "Careful",
     description: "Asks before it opens a file.",
-    input: { type: "object", properties: { path: { type: "string" } } },
+    inputSchema: { type: "object", properties: { path: { type: "string" } } },
     risk: "low",
     uses: (args) => ({ read: [(args as { path: string }).path] }),
     async run({ path }: { path: string }, { answered, ask, env, cwd }) {

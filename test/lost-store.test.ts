@@ -64,7 +64,7 @@ describe.each([
       defineTool({
         name: "act",
         description: "Acts.",
-        input: { type: "object" },
+        inputSchema: { type: "object" },
         run(__, { callId }) {
           effects.push(callId)
           if (isFirst) disk.fill()

@@ -41,7 +41,7 @@ function toolThat(run: () => unknown, more: Partial<ToolDefinition<typeof input,
   return defineTool({
     name: "big",
     description: "Returns much.",
-    input,
+    inputSchema: input,
     effect: "none",
     ...more,
     run: async () => (await run()) as string,
@@ -427,7 +427,7 @@ describe("the tool FetchData", () => {
     const tiny = defineTool({
       name: "tiny",
       description: "Returns little.",
-      input,
+      inputSchema: input,
       effect: "none",
       run: () => "little",
     })
@@ -552,7 +552,7 @@ describe("offloading and the life of a run", () => {
       gateBeforeTool: (name) => (name === "ship" ? { allow: false, reason: "Ask." } : { allow: true }),
     },
   }
-  const ship = defineTool({ name: "ship", description: "Ships.", input, run: () => "shipped" })
+  const ship = defineTool({ name: "ship", description: "Ships.", inputSchema: input, run: () => "shipped" })
   const tools = [toolThat(() => LONG), ship]
 
   test.each([

@@ -34,7 +34,7 @@ const toolNamed = (order: string[], name: string, effect: Effect = "none") =>
   defineTool({
     name,
     description: name,
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect,
     risk: "low",
     run: () => {

@@ -38,7 +38,7 @@ async function underService({ before = allows, after = allows, mode = "closed", 
   const act = defineTool({
     name: "act",
     description: "acts",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     risk: "low",
     run: () => {
       executions++

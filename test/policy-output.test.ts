@@ -34,7 +34,7 @@ async function received(policy: Policy, run: (context: ToolContext) => string, n
   const speak = defineTool({
     name,
     description: name,
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: (_: unknown, context) => run(context),
   })
   const runtime = createRuntime({ store: memoryStore(), model, tools: [speak], artifacts, policy })

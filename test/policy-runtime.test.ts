@@ -85,7 +85,7 @@ test("rewritten arguments are the ones that run, and are decided again", async (
   const act = defineTool({
     name: "act",
     description: "acts",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: (args: { readonly [key: string]: Json }) => {
       ran.push(args)
       return "acted"
@@ -113,11 +113,18 @@ test("an output is checked although the process has dropped the secrets of its c
   const tokens = Array.from({ length: 1001 }, (_, index) => `ghp_${String(index).padStart(36, "a1B2")}`)
   const parts = tokens.map((token) => ({ toolCall: { name: "quick", args: { token } } }))
   const others = scriptedModel([{ parts }, "end"])
-  const input = { type: "object" } as const
+  const inputSchema = { type: "object" } as const
   const tools = [
-    defineTool({ name: "quick", description: "Is quick.", input, effect: "none", concurrent: true, run: () => "ok" }),
     defineTool({
-      ...{ name: "slow", description: "Is slow.", input },
+      name: "quick",
+      description: "Is quick.",
+      inputSchema,
+      effect: "none",
+      concurrent: true,
+      run: () => "ok",
+    }),
+    defineTool({
+      ...{ name: "slow", description: "Is slow.", inputSchema },
       async run() {
         expect(await runtime.run({ task: "others", model: others })).toMatchObject({ toolCallCount: tokens.length })
         return "number 123-45-6789"
@@ -134,7 +141,7 @@ test("an output is checked although the process has dropped the secrets of its c
 
 test("an output that a rule blocks reaches neither the model nor the journal, also from a tool that fails", async () => {
   const speak = (name: string, run: () => string) =>
-    defineTool({ name, description: name, input: { type: "object" }, effect: "none", run })
+    defineTool({ name, description: name, inputSchema: { type: "object" }, effect: "none", run })
   const tools = [
     speak("tell", () => "number 123-45-6789"),
     speak("quiet", () => "nothing"),

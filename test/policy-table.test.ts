@@ -102,7 +102,7 @@ async function decisionOn(row: Row): Promise<{ readonly outcome: Expected; reado
   const act = defineTool({
     name: "act",
     description: "acts",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     risk: row.tier,
     run: (args: unknown) => {
       ran.push(args)

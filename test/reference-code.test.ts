@@ -12,7 +12,7 @@ async function callOf(name: string, args: Record<string, string>, config: object
   const tool = defineTool({
     name,
     description: name,
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     risk: "high",
     run: () => {
       ran.push(name)

@@ -70,7 +70,7 @@ async function runInSlices(store: Store, slice: Slice) {
   const ship = defineTool({
     name: "ship",
     description: "Ships.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     run(_, { idempotencyKey }) {
       effects.push(idempotencyKey)

@@ -187,7 +187,7 @@ test("runs over a faulty store end normally or with a typed error, and no effect
     name: "Pay",
     description: "Pays.",
     effect: "once",
-    input: { type: "object", properties: { invoice: { type: "string" } }, required: ["invoice"] },
+    inputSchema: { type: "object", properties: { invoice: { type: "string" } }, required: ["invoice"] },
     run: ({ invoice }: { invoice: string }) => {
       effects.push(invoice)
       return "paid"

@@ -12,7 +12,13 @@ beforeAll(async () => {
 afterAll(() => server?.close())
 
 const tools = (["once", "none"] as const).map((effect) =>
-  defineTool({ name: effect, description: "Does one thing.", effect, input: { type: "object" }, run: () => "done" }),
+  defineTool({
+    name: effect,
+    description: "Does one thing.",
+    effect,
+    inputSchema: { type: "object" },
+    run: () => "done",
+  }),
 )
 const turnsWith = (name: string, count: number, thinkingMs: number): ScriptedStep[] =>
   Array.from({ length: count }, () => async () => {

@@ -20,7 +20,7 @@ test("a secret that a tool reports in pieces of its progress is not published", 
   const tool = defineTool({
     name: "tell",
     description: "Tells.",
-    input,
+    inputSchema: input,
     async run(_, { progress }) {
       for (const piece of ["It is ", plain.slice(0, 7), plain.slice(7, 15), `${plain.slice(15)}.`]) progress(piece)
       progress(`and ${plain.slice(0, 12)}`)
@@ -42,7 +42,12 @@ test.each([
   ["a key", { [plain]: { [`${value}`]: 1 } }],
   ["a list of keys", [{ __proto__x: plain }]],
 ])("a secret in %s of arguments and results is masked", async (_, shape) => {
-  const tool = defineTool({ name: "put", description: "Puts.", input, run: async (args) => JSON.stringify(args) })
+  const tool = defineTool({
+    name: "put",
+    description: "Puts.",
+    inputSchema: input,
+    run: async (args) => JSON.stringify(args),
+  })
   const steps = [{ parts: [{ toolCall: { name: "put", args: { shape } } }] }, "Done."]
   const { runtime, sinks } = await scene(steps, { tools: [tool] })
   const result = await runtime.run({ runId: "r", task: "Go." })
@@ -56,12 +61,17 @@ test("a secret in the causes of an exception is masked for hooks and logs", asyn
     cause: new Error(plain),
   })
   const tools = [
-    defineTool({ name: "crash", description: "Crashes.", input, run: () => Promise.reject(cause) }),
-    defineTool({ name: "wrap", description: "Wraps.", input, run: () => Promise.reject(new Error("x", { cause })) }),
+    defineTool({ name: "crash", description: "Crashes.", inputSchema: input, run: () => Promise.reject(cause) }),
+    defineTool({
+      name: "wrap",
+      description: "Wraps.",
+      inputSchema: input,
+      run: () => Promise.reject(new Error("x", { cause })),
+    }),
     defineTool({
       name: "refuse",
       description: "Refuses.",
-      input,
+      inputSchema: input,
       run: () => Promise.reject(new ToolError("io", "x", { cause })),
     }),
   ]

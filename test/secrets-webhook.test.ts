@@ -10,7 +10,7 @@ const text = own.map(({ value }) => value).join(" and ")
 const asking = defineTool({
   name: "asking",
   description: "Asks.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect: "once",
   risk: "high",
   run: () => text,

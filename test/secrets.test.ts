@@ -20,7 +20,7 @@ test.each([...sentinels, ...ofRun].map((sentinel) => [sentinel.kind, sentinel] a
     const echo = defineTool({
       name: "echo",
       description: `Echoes ${text}.`,
-      input: { type: "object", properties: { command: { type: "string", description: text, default: text } } },
+      inputSchema: { type: "object", properties: { command: { type: "string", description: text, default: text } } },
       effect: "once",
       async run(args, { progress }) {
         received.push(args)
@@ -32,13 +32,13 @@ test.each([...sentinels, ...ofRun].map((sentinel) => [sentinel.kind, sentinel] a
     const refuse = defineTool({
       name: "refuse",
       description: "Refuses.",
-      input,
+      inputSchema: input,
       run: () => Promise.reject(new ToolError("io", text)),
     })
     const crash = defineTool({
       name: "crash",
       description: "Crashes.",
-      input,
+      inputSchema: input,
       run: () => Promise.reject(new TypeError(text, { cause: text })),
     })
     const called = (name: string) => ({ toolCall: { name, args: { command: text, [text]: [text] } } })
@@ -111,7 +111,7 @@ test.each(sentinels.map((sentinel) => [sentinel.kind, sentinel] as const))(
 
 test("folded messages equal the last request, also if secrets were masked in them", async () => {
   const value = declared.PLAIN?.value ?? ""
-  const echo = defineTool({ name: "echo", description: "Echoes.", input: { type: "object" }, run: () => value })
+  const echo = defineTool({ name: "echo", description: "Echoes.", inputSchema: { type: "object" }, run: () => value })
   const { runtime, model, sinks } = await scene(
     [
       {
@@ -170,7 +170,7 @@ test("a literal reference from a model, a tool or a user is never expanded", asy
   const echo = defineTool({
     name: "echo",
     description: "Echoes.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: (args) => {
       received.push(args)
       return literal

@@ -50,7 +50,7 @@ describe.each([
       const work = defineTool({
         name: "work",
         description: "Works.",
-        input: { type: "object" },
+        inputSchema: { type: "object" },
         effect: "repeatable",
         async run() {
           if (++calls !== 3) return

@@ -101,7 +101,7 @@ function processOn(store: Store, process: string, work: () => Promise<void>) {
   const put = defineTool({
     name: "put",
     description: "Puts.",
-    input: { type: "object", properties: { by: { type: "string" } } },
+    inputSchema: { type: "object", properties: { by: { type: "string" } } },
     effect: "once",
     async run({ by }: { by?: string }) {
       await work()

@@ -76,7 +76,7 @@ async function oneRun(runtime: Runtime, steps: readonly ScriptedStep[]): Promise
   const spy = defineTool({
     name: "spy",
     description: "spy",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     run(args, own) {
       context = own
@@ -127,7 +127,7 @@ function browserFile(context: ToolContext): unknown {
   const shot = defineTool({
     name: "browser_shot",
     description: "A tool.",
-    input: { type: "object", properties: { filename: { type: "string" } } },
+    inputSchema: { type: "object", properties: { filename: { type: "string" } } },
     run: (args) => args,
   })
   const definition = {
@@ -154,7 +154,12 @@ describe.each(pairs)("of %s", (_, open) => {
   })
 
   test("an artifact folder that they share has a folder for each run", async () => {
-    const speak = defineTool({ name: "speak", description: "A tool.", input: { type: "object" }, run: () => long })
+    const speak = defineTool({
+      name: "speak",
+      description: "A tool.",
+      inputSchema: { type: "object" },
+      run: () => long,
+    })
     const tenants = open({ toolArtifactDir: mkdtempSync(join(base, "kept-")), tools: [speak], compaction: false })
     const [mine, other] = await sameRun(tenants, [toolCall("speak", {})])
     const folderOf = ({ result }: Seen) => dirname(result.warnings.flatMap(({ paths = [] }) => paths)[0] ?? "")
@@ -218,7 +223,7 @@ describe.each(pairs)("of %s", (_, open) => {
     const send = defineTool({
       name: "send",
       description: "A tool.",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run(args) {
         got.push(JSON.stringify(args))
         return "sent"
@@ -273,7 +278,12 @@ test("an observer that two workspaces share counts a run of the same id twice", 
   const finished = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const hold = defineTool({ name: "hold", description: "A tool.", input: { type: "object" }, run: () => finished })
+  const hold = defineTool({
+    name: "hold",
+    description: "A tool.",
+    inputSchema: { type: "object" },
+    run: () => finished,
+  })
   const begin = (runtime: Runtime) =>
     runtime.stream({ task: "Go.", runId: RUN, tools: [hold], model: scriptedModel([toolCall("hold", {}), "Done."]) })
   const runs = [begin(first), begin(second)]
@@ -288,7 +298,7 @@ test("a run that an older version began keeps its idempotency keys", async () =>
   const pay = defineTool({
     name: "pay",
     description: "Pays.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: (_, { idempotencyKey }) => void keys.push(idempotencyKey),
   })
   const [before, after] = [memoryStore(), memoryStore()]
@@ -323,7 +333,7 @@ test("ten tenants that share a limit of two runs have at most two at once", asyn
   const busy = defineTool({
     name: "busy",
     description: "Works.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     async run() {
       most = Math.max(most, ++atOnce)
       await new Promise((resolve) => setImmediate(resolve))

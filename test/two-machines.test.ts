@@ -60,7 +60,7 @@ function runtimeOn(store: Store, owner: JsonObject, tools: readonly Tool[]): Run
 }
 
 const working = (run: () => unknown) =>
-  defineTool({ name: "work", description: "Works.", input: { type: "object" }, effect: "repeatable", run })
+  defineTool({ name: "work", description: "Works.", inputSchema: { type: "object" }, effect: "repeatable", run })
 
 /** A store, and a promise that resolves when a file of that name is next read through it. */
 function watching(store: Store, watchedName: string): { readonly store: Store; read(): Promise<void> } {

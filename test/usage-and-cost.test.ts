@@ -332,7 +332,7 @@ const recorded: readonly Recorded[] = [
 const look = defineTool({
   name: "look",
   description: "Looks.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect: "none",
   run: () => "blue",
 })

@@ -16,7 +16,7 @@ import { until } from "./support/watchdog.ts"
 import { type Answer, type Receiver, startReceiver } from "./webhooks/receiver.ts"
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" })
+const pay = defineTool({ name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" })
 const callsPay = { parts: [{ toolCall: { name: "pay", args: { euros: 5 } } }] }
 const asksFirst: RuntimeConfig = {
   hooks: { gateBeforeTool: (name) => (name === "pay" ? { allow: false, reason: "Ask." } : { allow: true }) },
@@ -24,7 +24,7 @@ const asksFirst: RuntimeConfig = {
 const wait = defineTool({
   name: "wait",
   description: "Waits.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   run: (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("stopped"))),
 })
 const callsWait = { parts: [{ toolCall: { name: "wait", args: {} } }] }

@@ -11,7 +11,7 @@ const payments = new Map<string, number>()
 const payInvoice = defineTool({
   name: "pay_invoice",
   description: "Pays an invoice. Returns the reference of the payment.",
-  input: z.object({ invoice: z.string(), usd: z.number().positive() }),
+  inputSchema: z.object({ invoice: z.string(), usd: z.number().positive() }),
   effect: "once", // must not run twice: its intent is durable before it runs
   run({ invoice, usd }, { idempotencyKey }) {
     payments.set(idempotencyKey, usd) // pass it to a bank that deduplicates by key

@@ -10,7 +10,7 @@ const tides = { Skerrow: "04:17", Holm: "05:02" }
 const tide = defineTool({
   name: "tide",
   description: "Tells when high water is at a place.",
-  input: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
+  inputSchema: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
   effect: "none",
   run: ({ place }) => tides[place] ?? "not known",
 })

@@ -11,7 +11,7 @@ const refunds = new Map()
 const findOrder = defineTool({
   name: "find_order",
   description: "Finds an order by its number.",
-  input: { type: "object", properties: { number: { type: "string" } }, required: ["number"] },
+  inputSchema: { type: "object", properties: { number: { type: "string" } }, required: ["number"] },
   effect: "none",
   run({ number }) {
     const order = orders.get(number)
@@ -23,7 +23,7 @@ const findOrder = defineTool({
 const refund = defineTool({
   name: "refund",
   description: "Pays an amount back, once.",
-  input: {
+  inputSchema: {
     type: "object",
     properties: { number: { type: "string" }, amount: { type: "number", exclusiveMinimum: 0 } },
     required: ["number", "amount"],

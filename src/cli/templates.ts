@@ -75,7 +75,7 @@ const berths = new Map([
 const list = defineTool({
   name: "List",
   description: "List the berths of the harbour and the ship at each.",
-  input: { type: "object", properties: { path: { type: "string", description: "Not needed." } } },
+  inputSchema: { type: "object", properties: { path: { type: "string", description: "Not needed." } } },
   effect: "none", // changes nothing, so it may start early and be repeated
   run: () => [...berths].map(([berth, ship]) => \`\${berth}: \${ship}\`).join("\\n"),
 })

@@ -169,7 +169,7 @@ describe("calls in broken streams", () => {
     defineTool({
       name: "pay",
       description: "Pays.",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: (args) => {
         ran.push(args)
         return "paid"

@@ -14,7 +14,7 @@ afterEach(async () => {
   expect(rejections.splice(0)).toEqual([])
 })
 
-const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" })
+const pay = defineTool({ name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" })
 const paying: ScriptedStep[] = [{ parts: [{ toolCall: { name: "pay", args: {} } }] }, "Paid."]
 const runtimeWith = (config: RuntimeConfig, steps = paying) =>
   createRuntime({ model: scriptedModel(steps), tools: [pay], ...config })

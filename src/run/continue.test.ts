@@ -9,7 +9,7 @@ import { runPath } from "../journal/paths.ts"
 import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 
-const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" })
+const pay = defineTool({ name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" })
 const callsPay: ScriptedStep = { parts: [{ toolCall: { name: "pay", args: { usd: 5 } } }] }
 const asksBeforePay: RuntimeConfig = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } }
 

@@ -11,7 +11,7 @@ import { Ledger } from "./state/ledger.ts"
 const LIMIT = 50_000
 /** One request: at most 10,000 tokens of input and a short answer. */
 const usage = { inputTokens: 10_000, outputTokens: 60 }
-const look = defineTool({ name: "look", description: "looks", input: { type: "object" }, run: () => "nothing" })
+const look = defineTool({ name: "look", description: "looks", inputSchema: { type: "object" }, run: () => "nothing" })
 const answer = { parts: [{ text: "x".repeat(200) }, { toolCall: { name: "look", args: {} } }], usage }
 
 /** A run whose requests fail as `faults` says, and what the server was paid. */

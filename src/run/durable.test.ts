@@ -20,7 +20,7 @@ import { defineTool } from "../tools/kernel/define-tool.ts"
 const anyInput = { type: "object" } as const
 const call = (name: string, args = {}) => ({ parts: [{ toolCall: { name, args } }] })
 const tool = (name: string, run: (args: never, context: never) => unknown, more: object = {}) =>
-  defineTool({ name, description: name, input: anyInput, run, ...more })
+  defineTool({ name, description: name, inputSchema: anyInput, run, ...more })
 
 function runtimeOver(store: Store, steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
   const model = scriptedModel(steps)

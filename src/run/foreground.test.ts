@@ -22,7 +22,7 @@ async function open(config: RuntimeConfig = {}) {
   const tool = defineTool({
     name: "count",
     description: "Counts.",
-    input: { type: "object", properties: { n: { type: "integer" } } },
+    inputSchema: { type: "object", properties: { n: { type: "integer" } } },
     run: ({ n }) => done.push(n) && `${String(n)} counted`,
   })
   const runtime = createRuntime({

@@ -25,7 +25,7 @@ function sending(effects: string[], during?: () => void) {
   return defineTool({
     name: "send",
     description: "sends",
-    input,
+    inputSchema: input,
     effect: "once",
     run(_, { idempotencyKey }) {
       during?.()

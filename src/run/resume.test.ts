@@ -24,7 +24,7 @@ function paying(ledger: Json[], more: object = {}) {
   return defineTool({
     name: "pay",
     description: "pays",
-    input: anyInput,
+    inputSchema: anyInput,
     run: (args: { readonly [name: string]: Json }) => {
       ledger.push(args)
       return `paid ${JSON.stringify(args)}`
@@ -212,7 +212,7 @@ describe("a gate", () => {
     const ledger: Json[] = []
     const order: string[] = []
     const note = (name: string) =>
-      defineTool({ name, description: name, input: anyInput, run: () => order.push(name), effect: "none" })
+      defineTool({ name, description: name, inputSchema: anyInput, run: () => order.push(name), effect: "none" })
     const config = { tools: [note("before"), paying(ledger), note("after")], ...asksBeforePay }
     const step = { parts: [part("before"), part("pay"), part("after")] }
     await runtimeOver(store, [step], config).runtime.run({ task: "x", runId: "r" })
@@ -395,7 +395,7 @@ describe("a limit of time", () => {
   const slow = defineTool({
     name: "slow",
     description: "works until it is stopped",
-    input: anyInput,
+    inputSchema: anyInput,
     effect: "none",
     run: (_args, { signal }) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),

@@ -24,7 +24,7 @@ function setup(model: Model, config: RuntimeConfig = {}) {
     defineTool({
       name: effect,
       description: "Works.",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       effect,
       run: (args) => ran.push(args as Json),
     }),

@@ -9,7 +9,7 @@ import { memoryStore } from "../stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../testing/index.ts"
 import { defineTool } from "../tools/kernel/define-tool.ts"
 
-const work = defineTool({ name: "work", description: "works", input: { type: "object" }, run: () => "worked" })
+const work = defineTool({ name: "work", description: "works", inputSchema: { type: "object" }, run: () => "worked" })
 const working = { parts: [{ toolCall: { name: "work", args: {} } }] }
 
 /** Model steps that each wait until the test releases them. */

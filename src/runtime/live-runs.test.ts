@@ -14,7 +14,7 @@ test("a background run that cannot start is reported with its id, its node and t
 
 test("of two processes that cancel a paused run at once, one has cancelled it", async () => {
   const store = memoryStore()
-  const send = defineTool({ name: "send", description: "Sends.", input: { type: "object" }, run: () => "sent" })
+  const send = defineTool({ name: "send", description: "Sends.", inputSchema: { type: "object" }, run: () => "sent" })
   const model = () => scriptedModel([{ parts: [{ toolCall: { name: "send", args: {} } }] }])
   const policy = { rules: [{ ask: { tool: "*" } }], ask: "pause" } as const
   const processes = [0, 1, 2].map(() => createRuntime({ store, model: model(), policy, tools: [send] }))

@@ -34,7 +34,7 @@ function setup(steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
 
 const call = (name: string, args = {}) => ({ toolCall: { name, args } })
 const tool = (name: string, run: () => unknown, more: object = {}) =>
-  defineTool({ name, description: name, input: anyInput, run, ...more })
+  defineTool({ name, description: name, inputSchema: anyInput, run, ...more })
 
 const idOf = (event: RunEvent) => ("id" in event ? event.id : undefined)
 
@@ -51,7 +51,7 @@ describe("a run", () => {
         { parts: [{ text: "Looking." }, call("add", { a: 2, b: 3 })] },
         (messages) => `It is ${JSON.stringify(messages.at(-1)?.content[0])}`,
       ],
-      { tools: [defineTool({ name: "add", description: "adds", input: anyInput, run: () => 5 })] },
+      { tools: [defineTool({ name: "add", description: "adds", inputSchema: anyInput, run: () => 5 })] },
     )
     const result = await runtime.run({ task: "2 + 3?", runId: "sum", metadata: { ticket: 7 } })
     expect(result).toMatchObject({
@@ -169,7 +169,7 @@ describe("tools", () => {
       defineTool({
         name,
         description: name,
-        input: anyInput,
+        inputSchema: anyInput,
         effect: "repeatable",
         concurrent,
         async run() {
@@ -217,7 +217,7 @@ describe("tools", () => {
           defineTool({
             name: "typed",
             description: "t",
-            input: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+            inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
             run: () => "never",
           }),
         ],
@@ -309,7 +309,7 @@ describe("tools", () => {
         defineTool({
           name: "pay",
           description: "pays",
-          input: anyInput,
+          inputSchema: anyInput,
           async run(_, { runId, callId, idempotencyKey }) {
             const folder = store.folder(`workspaces/default/.longhaul/projects/${runId}/nodes/main`)
             const journal = new TextDecoder().decode((await folder.read("000000.jsonl")) ?? new Uint8Array())
@@ -399,7 +399,7 @@ describe("limits and endings", () => {
       const hang = defineTool({
         name: "hang",
         description: "hangs",
-        input: anyInput,
+        inputSchema: anyInput,
         run: (_, { signal }) =>
           new Promise((_resolve, reject) => {
             signal.addEventListener("abort", () => {
@@ -426,7 +426,7 @@ describe("limits and endings", () => {
       const pay = defineTool({
         name: "pay",
         description: "pays",
-        input: anyInput,
+        inputSchema: anyInput,
         effect,
         run: async () => {
           stop.abort()
@@ -554,7 +554,7 @@ describe("events", () => {
         defineTool({
           name: "note",
           description: "n",
-          input: anyInput,
+          inputSchema: anyInput,
           run: (_, { progress }) => {
             progress("half way")
             return "ok"

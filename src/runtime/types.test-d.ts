@@ -28,7 +28,7 @@ test("a tool can refer to the runtime that it is passed to", () => {
   const stop = defineTool({
     name: "stop",
     description: "stops",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: async (_, { runId }) => String(await own.cancel(runId)),
   })
   const own = createRuntime({ tools: [stop], schemas: { invoice } })
@@ -76,7 +76,7 @@ test("a misspelt key does not compile, with or without a schema", () => {
   void runtime.run({ task: "x", outputSchema: invoice, limit: { turns: 1 } })
 })
 
-const common = { name: "t", description: "T.", input: { type: "object" } } as const
+const common = { name: "t", description: "T.", inputSchema: { type: "object" } } as const
 interface Tree {
   readonly name: string
   readonly children: readonly Tree[]
@@ -93,7 +93,7 @@ test("a tool may return any JSON value, synchronously or asynchronously", () => 
   defineTool({ ...common, run: async () => parsed })
   defineTool({ ...common, run: ({ article }) => ({ article, count: 12 }) })
   defineTool({ ...common, run: () => [{ type: "text", text: "a part" }] })
-  defineTool({ ...common, input: z.object({ a: z.number() }), run: async ({ a }) => ({ twice: a * 2 }) })
+  defineTool({ ...common, inputSchema: z.object({ a: z.number() }), run: async ({ a }) => ({ twice: a * 2 }) })
 })
 
 test("a tool whose return value is not JSON does not compile", () => {
@@ -108,17 +108,17 @@ test("a tool whose return value is not JSON does not compile", () => {
   // @ts-expect-error a function deep inside
   defineTool({ ...common, run: async () => ({ list: [{ call: () => 1 }] }) })
   // @ts-expect-error also with a Standard Schema
-  defineTool({ ...common, input: z.object({ a: z.number() }), run: async ({ a }) => BigInt(a) })
+  defineTool({ ...common, inputSchema: z.object({ a: z.number() }), run: async ({ a }) => BigInt(a) })
 })
 
 test("a tool's input must be an object schema", () => {
   const rest = { name: "t", description: "T.", run: () => "text" }
   // @ts-expect-error a text
-  defineTool({ ...rest, input: z.string() })
+  defineTool({ ...rest, inputSchema: z.string() })
   // @ts-expect-error an array
-  defineTool({ ...rest, input: z.array(z.string()) })
+  defineTool({ ...rest, inputSchema: z.array(z.string()) })
   // @ts-expect-error a JSON Schema of a text
-  defineTool({ ...rest, input: { type: "string" } })
+  defineTool({ ...rest, inputSchema: { type: "string" } })
   // @ts-expect-error a JSON Schema that does not say
-  defineTool({ ...rest, input: { properties: {} } })
+  defineTool({ ...rest, inputSchema: { properties: {} } })
 })

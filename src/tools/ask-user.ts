@@ -12,7 +12,7 @@ export function askUserTool(): Tool {
     uses: usesNothing,
     effect: "none",
     concurrent: false,
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         question: {

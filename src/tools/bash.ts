@@ -31,7 +31,7 @@ export function bashTool(options: BashOptions = {}): Tool {
     effect: "once",
     risk: "high",
     bounded: true,
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         command: { type: "string", minLength: 1, description: "The command line. Not together with shellId." },

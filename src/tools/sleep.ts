@@ -13,7 +13,7 @@ export function sleepTool(): Tool {
       `At most ${maxMs} milliseconds (${maxMs / 60_000} minutes) at a time.`,
     uses: usesNothing,
     effect: "none",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         ms: { type: "integer", minimum: 0, maximum: maxMs, description: "Number of milliseconds to wait." },

@@ -60,7 +60,7 @@ function createTool(lists: TaskLists): Tool {
     uses: usesNothing,
     effect: "repeatable",
     risk: "low",
-    input: {
+    inputSchema: {
       type: "object",
       properties: { subject, description: { ...description, default: "" } },
       required: ["subject"],
@@ -86,7 +86,7 @@ function getTool(lists: TaskLists): Tool {
     description: "Returns all details of one task of this run.",
     uses: usesNothing,
     effect: "none",
-    input: { type: "object", properties: { id: taskId }, required: ["id"], additionalProperties: false },
+    inputSchema: { type: "object", properties: { id: taskId }, required: ["id"], additionalProperties: false },
     run: ({ id }: { readonly id: string }, context) => describeTask(taskOf(lists.of(context), id)),
   })
 }
@@ -97,7 +97,7 @@ function listTool(lists: TaskLists): Tool {
     description: "Returns all tasks of this run, one per line: number, status and subject.",
     uses: usesNothing,
     effect: "none",
-    input: { type: "object", properties: {}, additionalProperties: false },
+    inputSchema: { type: "object", properties: {}, additionalProperties: false },
     run: (_args, context) => {
       const lines = Array.from(lists.of(context).tasks.values(), lineOf)
       return lines.length === 0 ? "There are no tasks." : lines.join("\n")
@@ -114,7 +114,7 @@ function updateTool(lists: TaskLists): Tool {
     uses: usesNothing,
     effect: "repeatable",
     risk: "low",
-    input: {
+    inputSchema: {
       type: "object",
       properties: { id: taskId, status: { type: "string", enum: [...statuses] }, subject, description },
       required: ["id"],

@@ -16,7 +16,7 @@ export function toolSearchTool(tools: readonly ToolSpec[]): Tool {
       `best match first, at most ${mostResults}.`,
     uses: usesNothing,
     effect: "none",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         query: {

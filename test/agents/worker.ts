@@ -23,7 +23,7 @@ const tool = (name: string) =>
   defineTool({
     name,
     description: `Does ${name}.`,
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     concurrent: true,
     run(_, { idempotencyKey }) {

@@ -14,7 +14,13 @@ function tool(
   run: (args: Json, context: ToolContext) => unknown,
   input: JsonObjectSchema = { type: "object" },
 ) {
-  return defineTool({ name, description: `What the conformance suite calls ${name}.`, input, effect: "none", run })
+  return defineTool({
+    name,
+    description: `What the conformance suite calls ${name}.`,
+    inputSchema: input,
+    effect: "none",
+    run,
+  })
 }
 
 /** The tools that the suite requires of a server, as far as ours can provide them. */

@@ -14,7 +14,7 @@ const words = (characters: number) => "alpha beta gamma delta ".repeat(character
 const step = defineTool({
   name: "step",
   description: "Does a step.",
-  input: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+  inputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
   run: ({ n }: { readonly n: number }) => `Result ${n}: ${words(1_500)}`,
 })
 

@@ -41,7 +41,7 @@ async function work({ store, root, workspace, ledger, requests, steps, window }:
   const pay = defineTool({
     name: "pay",
     description: "Pays.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     run(_, { idempotencyKey }) {
       appendFileSync(ledger, `${idempotencyKey}\n`)

@@ -37,7 +37,7 @@ export async function runTurns(
   const look = defineTool({
     name: "Look",
     description: "Looks.",
-    input: anyInput,
+    inputSchema: anyInput,
     run: (args: { readonly number?: number }) => result(args.number ?? 0),
   })
   const store = memoryStore()

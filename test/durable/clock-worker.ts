@@ -18,7 +18,7 @@ const { root, workspace } = order
 const work = defineTool({
   name: "work",
   description: "works",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   async run() {
     tell({ works: true })
     if (order.role !== "owner") return "worked"

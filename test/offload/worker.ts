@@ -32,7 +32,7 @@ const { what, root, effect, dies } = order
 const big = defineTool({
   name: "big",
   description: "Returns another long text each time.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect,
   run: () => `${randomUUID()} ${"x".repeat(10_000)}`,
 })

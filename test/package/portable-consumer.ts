@@ -6,7 +6,7 @@ import { scriptedModel } from "longhaul/testing"
 const add = defineTool({
   name: "add",
   description: "Adds two numbers.",
-  input: {
+  inputSchema: {
     type: "object",
     properties: { a: { type: "number" }, b: { type: "number" } },
     required: ["a", "b"],

@@ -22,7 +22,7 @@ const { what, store, root, workspace, ledger, bytes, diesAt } = order
 const ship = defineTool<{ readonly load: string }>({
   name: "ship",
   description: "Ships.",
-  input: { type: "object", properties: { load: { type: "string" } }, required: ["load"] },
+  inputSchema: { type: "object", properties: { load: { type: "string" } }, required: ["load"] },
   effect: "once",
   run({ load }, { idempotencyKey }) {
     appendFileSync(ledger, `${idempotencyKey} ${load.length}\n`)

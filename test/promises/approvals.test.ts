@@ -20,7 +20,7 @@ function tool(ran: Json[], risk: Risk, name = "act") {
   return defineTool({
     name,
     description: "acts",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     risk,
     run: (args: { readonly [key: string]: Json }) => {
       ran.push(args)
@@ -70,7 +70,9 @@ async function records(runtime: ReturnType<typeof createRuntime>, runId: string)
 
 describe("risk tiers", () => {
   test("APR-01 a tool with an effect has medium risk unless it states another, and tiers of the policy precede it", async () => {
-    expect(defineTool({ name: "x", description: "x", input: { type: "object" }, run: () => "" }).risk).toBe("medium")
+    expect(defineTool({ name: "x", description: "x", inputSchema: { type: "object" }, run: () => "" }).risk).toBe(
+      "medium",
+    )
     const raised = setUp({ risk: "low", policy: { tiers: { act: "high" } } })
     await raised.runtime.run({ task: "go" })
     const lowered = setUp({ risk: "high", policy: { tiers: { act: "low" } } })
@@ -235,7 +237,7 @@ describe("a callback", () => {
     const acting = defineTool({
       name: "act",
       description: "acts",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       risk: "high",
       run: async (_args: unknown, { runId }) => {
         await look(runId)

@@ -163,7 +163,7 @@ describe("the registry", () => {
 })
 
 const tool = (name: string) =>
-  defineTool({ name, description: name, input: { type: "object" }, effect: "none", run: () => "done" })
+  defineTool({ name, description: name, inputSchema: { type: "object" }, effect: "none", run: () => "done" })
 
 test("TOOL-38 tools that a backend has itself are not offered a second time", async () => {
   const offered: string[][] = []

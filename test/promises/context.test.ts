@@ -15,7 +15,7 @@ describe("the context of a run", () => {
     const act = defineTool({
       name: "act",
       description: "acts",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       risk: "high",
       run: () => "acted",
     })

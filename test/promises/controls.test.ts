@@ -30,7 +30,7 @@ function setup(steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
 const call = (name: string, args = {}) => ({ parts: [{ toolCall: { name, args } }] })
 const cut = (text: string) => ({ parts: [{ text }], stopReason: "output-limit" as const })
 const tool = (name: string, run: () => unknown) =>
-  defineTool({ name, description: name, input: { type: "object" }, run })
+  defineTool({ name, description: name, inputSchema: { type: "object" }, run })
 const texts = (messages: readonly Message[] | undefined) =>
   messages?.map(({ role, content }) => [role, ...content.map((part) => ("text" in part ? part.text : part.type))])
 const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const
@@ -286,7 +286,7 @@ describe("hooks", () => {
     const look = defineTool({
       name: "look",
       description: "looks",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       effect: "none",
       run: () => 1,
     })
@@ -312,7 +312,7 @@ describe("hooks", () => {
       const look = defineTool({
         name: "look",
         description: "looks",
-        input: { type: "object" },
+        inputSchema: { type: "object" },
         effect,
         run: () => ++ran,
       })

@@ -18,12 +18,17 @@ const call = (name: string) => ({ parts: [{ toolCall: { name, args: { n: 1 } } }
 let onHang: () => void = () => {}
 
 const tools = [
-  defineTool({ name: "note", description: "notes", input: { type: "object" }, run: () => "noted" }),
-  defineTool({ name: "hang", description: "hangs", input: { type: "object" }, run: () => new Promise(() => onHang()) }),
+  defineTool({ name: "note", description: "notes", inputSchema: { type: "object" }, run: () => "noted" }),
+  defineTool({
+    name: "hang",
+    description: "hangs",
+    inputSchema: { type: "object" },
+    run: () => new Promise(() => onHang()),
+  }),
   defineTool({
     name: "fail",
     description: "fails",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run() {
       throw new Error("broken")
     },
@@ -337,7 +342,7 @@ test("LOOP-05 a result of more than 100,000 characters reaches the model cut, wi
   const long = defineTool({
     name: "long",
     description: "long",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: () => "x".repeat(250_000),
   })
   const { result, model } = await finish([call("long"), "done"], { tools: [long] })
@@ -353,7 +358,7 @@ test("RUN-11 the run's id appears in tools, records and keys", async () => {
   const spy = defineTool({
     name: "spy",
     description: "spy",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run(_, { runId, callId, idempotencyKey }) {
       seen.push({ runId, callId, idempotencyKey })
       return ""

@@ -19,7 +19,7 @@ const { root, workspace, ledger, starts, effects } = JSON.parse(process.argv[2] 
 const ship = defineTool({
   name: "ship",
   description: "Ships.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect: "once",
   async run(_, { idempotencyKey }) {
     await new Promise((resolve) => setTimeout(resolve, 5))

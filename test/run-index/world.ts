@@ -28,7 +28,7 @@ const pay = defineTool({
   name: "pay",
   description: "Pays.",
   effect: "once",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   run: () => "paid",
 })
 
@@ -43,7 +43,7 @@ function waiting(name: string, began = () => {}) {
     name,
     description: name,
     effect: "once",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: (_, { signal }) =>
       new Promise<string>((resolve) => {
         signal.addEventListener("abort", () => resolve("Waited."), { once: true })

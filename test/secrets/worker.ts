@@ -19,7 +19,7 @@ const { what, store, ledger, secrets, command, edited } = JSON.parse(process.arg
 const deploy = defineTool<{ readonly command: string }>({
   name: "deploy",
   description: "Deploys.",
-  input: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+  inputSchema: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
   effect: "once",
   run({ command }) {
     appendFileSync(ledger, `${command}\n`)

@@ -58,7 +58,7 @@ export function acting(ran: Json[], more: object = {}) {
   return defineTool({
     name: "act",
     description: "acts",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     risk: "high",
     concurrent: true,
     run: (args: { readonly [key: string]: Json }) => {

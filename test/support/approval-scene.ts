@@ -46,7 +46,7 @@ export function acting(ran: Json[], more: object = {}) {
   return defineTool({
     name: "act",
     description: "acts",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     risk: "high",
     run: (args: { readonly [key: string]: Json }) => {
       ran.push(args)

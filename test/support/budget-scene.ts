@@ -142,7 +142,7 @@ function team(level: number, random: () => number) {
 const look = defineTool({
   name: "look",
   description: "looks",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect: "none",
   run: () => "There is nothing to be seen here. ".repeat(10),
 })

@@ -73,7 +73,7 @@ export async function turn(
   const prepare = defineTool({
     name: "Prepare",
     description: "Prepares.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     risk: "low",
     run: () => {
       lead("secrets")

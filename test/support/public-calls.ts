@@ -20,7 +20,7 @@ import type { Samples } from "./wrong-values.ts"
 const folder = mkdtempSync(join(tmpdir(), "longhaul-public-"))
 export const removeFolder = () => rmSync(folder, { recursive: true, force: true })
 
-const pay = () => defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" })
+const pay = () => defineTool({ name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" })
 const policy = () => toolPolicy({ default: "allow" }, { workspace: "/work" })
 const heard = { preTool: policy().preTool, postTool: policy().postTool, send: async () => {} }
 const enforce = () => ({ policy: policy(), sessionId: "s" })

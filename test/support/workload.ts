@@ -24,7 +24,7 @@ export function workload(act: (deed: Deed) => unknown): Pick<RuntimeConfig, "mod
       description: name,
       effect,
       concurrent: name !== "sign",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       async run(_, { idempotencyKey }: ToolContext) {
         return `${name} is done: ${String(await act({ key: idempotencyKey, effect }))}`
       },

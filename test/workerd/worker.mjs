@@ -19,7 +19,7 @@ export default {
     const shout = defineTool({
       name: "shout",
       description: "Repeats words loudly, and tells how many there were.",
-      input: {
+      inputSchema: {
         type: "object",
         properties: { words: { type: "string" }, mark: { type: "string", default: "!" } },
         required: ["words"],

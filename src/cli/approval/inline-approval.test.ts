@@ -204,7 +204,7 @@ test("the question of a running call is answered at the terminal, as often as it
   const book = defineTool({
     name: "book",
     description: "books",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run(_: object, { ask, answered }) {
       if (answered) said.push(`${answered.decision} ${answered.text ?? ""}`)
       return said.length === 2 ? "It is settled." : ask?.("The harbour asks:\n> Who travels?", null)

@@ -80,7 +80,7 @@ async function judged(): Promise<Verdict> {
     folder,
     runId: "run",
     workload: {
-      tools: [defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" })],
+      tools: [defineTool({ name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" })],
       steps: [[{ name: "pay", args: {} }], [{ name: "pay", args: {} }]],
       gated: [],
     },

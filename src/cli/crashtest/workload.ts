@@ -37,7 +37,14 @@ export const LAST_WORDS = "Done."
  */
 function ownWorkload(): Workload {
   const tool = (name: string, effect: Tool["effect"], concurrent = effect === "none") =>
-    defineTool({ name, description: `Simulates a call whose effect is ${effect}.`, input, effect, concurrent, run })
+    defineTool({
+      name,
+      description: `Simulates a call whose effect is ${effect}.`,
+      inputSchema: input,
+      effect,
+      concurrent,
+      run,
+    })
   const call = (name: string, n: number): Call => ({ name, args: { n } })
   return {
     tools: [

@@ -98,7 +98,7 @@ describe("createAgentTools with a policy", () => {
   test("a long output is scanned before it is saved or cut", async () => {
     const saved: string[] = []
     const long = `${"x".repeat(500_000)} 123-45-6789 ${"y".repeat(500_000)}`
-    const speak = defineTool({ name: "speak", description: "speaks", input: { type: "object" }, run: () => long })
+    const speak = defineTool({ name: "speak", description: "speaks", inputSchema: { type: "object" }, run: () => long })
     const tools = createAgentTools({
       root,
       tools: [speak],

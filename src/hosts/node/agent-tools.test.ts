@@ -74,7 +74,12 @@ describe("createAgentTools", () => {
   })
 
   test("TOOL-21 custom tools are added; a duplicate name is rejected", async () => {
-    const own = defineTool({ name: "hello", description: "Says hello.", input: { type: "object" }, run: () => "hi" })
+    const own = defineTool({
+      name: "hello",
+      description: "Says hello.",
+      inputSchema: { type: "object" },
+      run: () => "hi",
+    })
     const kernel = tools({ tools: [own] })
     expect(names(kernel).at(-1)).toBe("hello")
     expect(await kernel.callTool("hello", {})).toEqual({ isError: false, text: "hi" })

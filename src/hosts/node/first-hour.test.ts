@@ -49,7 +49,7 @@ test("a run whose process was killed is shown as lost, an active one is not", as
   const program = `
     const { createRuntime, fsStore, defineTool } = await import(${JSON.stringify(new URL("../../../dist/hosts/node/index.js", import.meta.url).href)})
     const { scriptedModel } = await import(${JSON.stringify(new URL("../../../dist/testing/index.js", import.meta.url).href)})
-    const wait = defineTool({ name: "wait", description: "Waits.", input: { type: "object" }, run: () => new Promise(() => {}) })
+    const wait = defineTool({ name: "wait", description: "Waits.", inputSchema: { type: "object" }, run: () => new Promise(() => {}) })
     const runtime = createRuntime({ store: fsStore(${JSON.stringify(join(folder, "lost"))}), tools: [wait], workspace: ${JSON.stringify(tmpdir())},
       model: scriptedModel([{ parts: [{ toolCall: { name: "wait", args: {} } }] }]) })
     const handle = runtime.stream({ task: "Wait.", runId: "killed" })

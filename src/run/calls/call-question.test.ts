@@ -30,7 +30,7 @@ function asking({ effect = "once", questions = 1, state = { opaque: "state-1" } 
   return defineTool({
     name: "ship",
     description: "ships",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect,
     concurrent: true,
     async run(args: { readonly n?: number }, context: ToolContext) {
@@ -181,7 +181,7 @@ describe("a call that asks while it runs", () => {
     const tool = defineTool({
       name: "ship",
       description: "ships",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       async run(_: object, { ask }: ToolContext) {
         for (const question of ["First?", "Second?"]) await ask?.(question, null).catch((error) => errors.push(error))
         return "shipped"
@@ -524,7 +524,7 @@ describe("secrets", () => {
     const tool = defineTool({
       name: "ship",
       description: "ships",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: (_: Json, { answered, ask }: ToolContext) => {
         if (!answered) return ask?.("Go?", { state })
         kept.push(answered.state)

@@ -72,5 +72,5 @@ test("a call that cannot run is answered, although every call would be asked abo
 function sendTool(ran: Json[]) {
   const input = { type: "object", properties: { to: { type: "string" } }, required: ["to"] } as const
   const run = (args: Json) => `sent ${ran.push(args)}`
-  return defineTool({ name: "send", description: "Sends.", input, run })
+  return defineTool({ name: "send", description: "Sends.", inputSchema: input, run })
 }

@@ -25,7 +25,7 @@ function asking({ effect = "once", questions = 1, concurrent = true }: Scene, lo
   return defineTool({
     name: "ship",
     description: "ships",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect,
     concurrent,
     risk: "low",
@@ -485,7 +485,7 @@ describe("an approval by onAsk", () => {
     defineTool({
       name: "act",
       description: "acts",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       risk: "high",
       run: (args) => ran.push(args),
     })

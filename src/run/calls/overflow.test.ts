@@ -10,7 +10,13 @@ import { type ScriptedStep, scriptedModel } from "../../testing/index.ts"
 /** About 300,000 bytes with a recognisable start and end. */
 const LONG = `begin ${"é".repeat(150_000)} end`
 const input = { type: "object" } as const
-const long = defineTool({ name: "long", description: "Says much.", input, effect: "none", run: () => LONG })
+const long = defineTool({
+  name: "long",
+  description: "Says much.",
+  inputSchema: input,
+  effect: "none",
+  run: () => LONG,
+})
 const image = {
   type: "image",
   mediaType: "image/png",
@@ -59,7 +65,9 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is passed on completel
 test("OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely", async () => {
   const wide = "潮".repeat(90_000)
   const kept: number[] = []
-  const tools = [defineTool({ name: "long", description: "Says much.", input, effect: "none", run: () => wide })]
+  const tools = [
+    defineTool({ name: "long", description: "Says much.", inputSchema: input, effect: "none", run: () => wide }),
+  ]
   const { result } = await finish({ tools, persistArtifact: ({ buffer }) => `/kept/${kept.push(buffer.length)}` })
   expect(kept).toEqual([bytesOf(wide)])
   expect(bytesOf(result.toolCalls[0]?.result)).toBeLessThanOrEqual(256 * 1024)
@@ -100,12 +108,12 @@ test("only cut results are saved: none that fits, no error, and none that a tool
     },
   }
   const tools = [
-    defineTool({ name: "fits", description: "x", input, run: () => "x".repeat(100_000) }),
-    defineTool({ name: "bounded", description: "x", input, bounded: true, run: () => LONG }),
+    defineTool({ name: "fits", description: "x", inputSchema: input, run: () => "x".repeat(100_000) }),
+    defineTool({ name: "bounded", description: "x", inputSchema: input, bounded: true, run: () => LONG }),
     defineTool({
       name: "fails",
       description: "x",
-      input,
+      inputSchema: input,
       run() {
         throw Object.assign(new Error(LONG), { name: "ToolError", code: "io" })
       },
@@ -165,7 +173,7 @@ test("an image from a tool is stored unchanged in the journal and the next reque
   const shot = defineTool({
     name: "shot",
     description: "x",
-    input,
+    inputSchema: input,
     run: () => [{ type: "text", text: "Here:" }, image],
   })
   const { result, records, model } = await finish({ tools: [shot] }, [call("shot"), "Done."])

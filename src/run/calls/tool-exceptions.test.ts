@@ -9,7 +9,7 @@ const MASK = "{{secret:SERVICE_KEY}}"
 const connect = defineTool({
   name: "connect",
   description: "Connects.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   run() {
     const refused = new Error(`401 for ${KEY}`, { cause: "socket closed" })
     throw new TypeError(`no connection with ${KEY}`, { cause: refused })
@@ -64,7 +64,7 @@ test("no part of a secret remains if a long message is cut within it or one secr
   const fail = defineTool({
     name: "fail",
     description: "Fails.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run() {
       throw new Error(`${"x".repeat(19_990)}${KEY}`, { cause: `${KEY}-suffix-of-another` })
     },
@@ -85,7 +85,7 @@ test("every echo of a secret in an exception is replaced, not only the first", a
   const fail = defineTool({
     name: "fail",
     description: "Fails.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run() {
       throw new Error(`${KEY} is not ${KEY}`, { cause: `${KEY}${KEY}` })
     },
@@ -113,7 +113,7 @@ test("neither an unreadable exception nor a throwing toolError hook fails the ru
     defineTool({
       name: `t${index}`,
       description: "Throws.",
-      input: { type: "object" },
+      inputSchema: { type: "object" },
       run: () => {
         throw thrown
       },

@@ -12,7 +12,14 @@ import { defineTool } from "../../tools/kernel/define-tool.ts"
 const call = (name: string, args = {}) => ({ parts: [{ toolCall: { name, args } }] })
 
 function tool(name: string, run: () => unknown = () => `${name} ran`, more: object = {}) {
-  return defineTool({ name, description: `runs ${name}`, input: { type: "object" }, effect: "none", run, ...more })
+  return defineTool({
+    name,
+    description: `runs ${name}`,
+    inputSchema: { type: "object" },
+    effect: "none",
+    run,
+    ...more,
+  })
 }
 
 /** An extension that notes what happens to it. */

@@ -14,7 +14,7 @@ function weather(ran: string[], risk: "low" | "high" = "low"): Extension {
   const tool = defineTool({
     name: "Weather",
     description: "Tells the weather.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     risk,
     run(_, { ask, answered }: ToolContext) {

@@ -49,7 +49,7 @@ function programOf(work: Work, open: (session: number) => Promise<void> = async 
   })
 }
 
-const look = defineTool({ name: "look", description: "looks", input: { type: "object" }, run: () => "nothing" })
+const look = defineTool({ name: "look", description: "looks", inputSchema: { type: "object" }, run: () => "nothing" })
 const limits = { tokens: 1000 }
 
 function runtimeOf(backend: Backend, config: RuntimeConfig = {}) {

@@ -33,7 +33,7 @@ function servers() {
 const pay = defineTool({
   name: "pay",
   description: "Pays.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect: "once",
   run: () => "ok",
 })
@@ -157,7 +157,12 @@ describe("a resumed run goes on with the model at the address that it began with
 test("an agent whose model is elsewhere fails the run for everybody, and it continues once the model is right", async () => {
   const store = memoryStore()
   let paid = 0
-  const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => `paid ${++paid}` })
+  const pay = defineTool({
+    name: "pay",
+    description: "Pays.",
+    inputSchema: { type: "object" },
+    run: () => `paid ${++paid}`,
+  })
   const hooks = {
     gateBeforeTool: (name: string) =>
       name === "pay" ? ({ allow: false, reason: "Ask." } as const) : ({ allow: true } as const),

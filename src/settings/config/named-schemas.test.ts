@@ -9,7 +9,13 @@ import { defineTool } from "../../tools/kernel/define-tool.ts"
 
 /** Its own checks and conversions are in no JSON Schema: an amount is at most 100, and a number in the end. */
 const payment = z.object({ amount: z.string().transform(Number).pipe(z.number().max(100)) })
-const pay = defineTool({ name: "pay", description: "pays", input: { type: "object" }, risk: "high", run: () => "paid" })
+const pay = defineTool({
+  name: "pay",
+  description: "pays",
+  inputSchema: { type: "object" },
+  risk: "high",
+  run: () => "paid",
+})
 
 /** Another process over the same store. */
 function processOver(

@@ -34,7 +34,7 @@ function agentTool({ types, atOnce }: CheckedAgents): Tool {
     // Each call of the agent is decided about.
     risk: "low",
     bounded: true,
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         description: { type: "string", minLength: 1, description: "The task in three to six words." },
@@ -70,7 +70,7 @@ function sendMessageTool(): Tool {
     effect: "once",
     concurrent: true,
     risk: "low",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         to: { type: "string", minLength: 1, description: 'The id of the agent, or "parent".' },

@@ -41,7 +41,7 @@ export const fetchData = defineTool({
     "a range of characters with `offset` and `limit`.",
   uses: usesNothing,
   effect: "none",
-  input: {
+  inputSchema: {
     type: "object",
     properties: {
       ref: { type: "string", description: "The ref in the preview of the result." },

@@ -30,7 +30,7 @@ export function editTool(): Tool {
       "make it unique. The rest of the file is unchanged, including line endings and encoding.",
     uses: editUses,
     effect: "once",
-    input: {
+    inputSchema: {
       type: "object",
       properties: { path, ...replacement },
       required: ["path", "oldText", "newText"],
@@ -49,7 +49,7 @@ export function multiEditTool(): Tool {
       "if one fails, the file is unchanged. Each works like Edit.",
     uses: editUses,
     effect: "once",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         path,

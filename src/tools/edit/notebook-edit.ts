@@ -25,7 +25,7 @@ export function notebookEditTool(): Tool {
       "code cell whose source is replaced loses its outputs. The rest of the file is unchanged.",
     uses: editUses,
     effect: "once",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         path: {

@@ -12,7 +12,7 @@ export function writeTool(): Tool {
       "The write is atomic. Reports which of the two it did and how many bytes it wrote.",
     uses: writeUses,
     effect: "repeatable",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         path: { type: "string", minLength: 1, description: "The file, relative to the working directory or absolute." },

@@ -16,7 +16,7 @@ export function globTool(): Tool {
       "links. The last line shows how many more there are.",
     uses: globUses,
     effect: "none",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         pattern: { type: "string", minLength: 1, description: "For example *.ts or src/**/*.{js,ts}" },

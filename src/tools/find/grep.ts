@@ -25,7 +25,7 @@ export function grepTool(): Tool {
       "files and files over 5 MB. Without multiline, searches the first 5,000 characters of a line. Prints the first 500.",
     uses: searchUses,
     effect: "none",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         pattern: { type: "string", minLength: 1, description: "The regular expression, e.g. function\\s+\\w+" },

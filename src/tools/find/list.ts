@@ -13,7 +13,7 @@ export function listTool(): Tool {
       `links with " (link)". At most ${maxEntries} entries; the last line shows how many more there are.`,
     uses: searchUses,
     effect: "none",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         path: {

@@ -18,7 +18,7 @@ export function capabilityStub(options: CapabilityStubOptions): Tool {
     name,
     description,
     effect: "none",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     run: () => {
       throw new ToolError("denied", `${name} is not available in this environment. Nothing was done.`)
     },

@@ -10,9 +10,12 @@ const context = createToolContext()
 function dispatcherOf(returned: unknown, bounded = false) {
   const input = { type: "object" } as const
   const run = () => returned
-  return createDispatcher([defineTool({ name: "tool", description: "A tool.", input, effect: "none", bounded, run })], {
-    maxOutputBytes: 100,
-  })
+  return createDispatcher(
+    [defineTool({ name: "tool", description: "A tool.", inputSchema: input, effect: "none", bounded, run })],
+    {
+      maxOutputBytes: 100,
+    },
+  )
 }
 
 async function outputOf(returned: unknown, bounded?: boolean) {

@@ -8,7 +8,7 @@ test("a Standard Schema types run's arguments, after transforms and defaults", (
   const tool = defineTool({
     name: "measure",
     description: "Measures.",
-    input: z.object({ length: z.string().transform(Number), unit: z.enum(["m", "ft"]).default("m") }),
+    inputSchema: z.object({ length: z.string().transform(Number), unit: z.enum(["m", "ft"]).default("m") }),
     run(args, context) {
       expectTypeOf(args).toEqualTypeOf<{ length: number; unit: "m" | "ft" }>()
       expectTypeOf(context).toEqualTypeOf<ToolContext>()
@@ -18,7 +18,7 @@ test("a Standard Schema types run's arguments, after transforms and defaults", (
 })
 
 test("with a JSON Schema the author annotates the arguments", () => {
-  const common = { name: "measure", description: "Measures.", input: { type: "object" } } as const
+  const common = { name: "measure", description: "Measures.", inputSchema: { type: "object" } } as const
   defineTool({ ...common, run: (args) => expectTypeOf(args).toEqualTypeOf<JsonObject>() })
   defineTool({ ...common, run: (args: { path: string }) => args.path })
 })
@@ -27,7 +27,7 @@ test("an annotation that the Standard Schema does not provide is rejected", () =
   defineTool({
     name: "measure",
     description: "Measures.",
-    input: z.object({ length: z.number() }),
+    inputSchema: z.object({ length: z.number() }),
     // @ts-expect-error the schema has no `width`
     run: (args) => args.width,
   })

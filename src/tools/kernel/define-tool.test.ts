@@ -8,7 +8,7 @@ import { createToolContext } from "./tool-context.ts"
 const complete = {
   name: "add",
   description: "Adds.",
-  input: { type: "object", properties: { a: { type: "number" } } },
+  inputSchema: { type: "object", properties: { a: { type: "number" } } },
   run: () => "done",
 } as const
 
@@ -29,7 +29,7 @@ describe("defineTool", () => {
 
   test("a defined tool and its schema copy are frozen", () => {
     const input = { type: "object" as const, properties: { a: { type: "number" } } }
-    const tool = defineTool({ ...complete, input })
+    const tool = defineTool({ ...complete, inputSchema: input })
     input.properties.a.type = "string"
     expect(Object.isFrozen(tool)).toBe(true)
     expect(Object.isFrozen(tool.inputSchema.properties)).toBe(true)
@@ -43,7 +43,7 @@ describe("defineTool", () => {
 
   test("defineTool uses the JSON Schema of a Standard Schema and validates with it", async () => {
     const input = z.object({ count: z.string().transform(Number), unit: z.string().default("m") })
-    const tool = defineTool({ ...complete, input, run: (args) => args })
+    const tool = defineTool({ ...complete, inputSchema: input, run: (args) => args })
     expect(tool.inputSchema).toMatchObject({ type: "object", required: ["count"] })
     expect(tool.inputSchema).not.toHaveProperty("$schema")
     expect(await tool.validate?.({ count: "3" })).toEqual({ ok: true, args: { count: 3, unit: "m" } })
@@ -54,7 +54,7 @@ describe("defineTool", () => {
   })
 
   test("a nested issue has its full path", async () => {
-    const tool = defineTool({ ...complete, input: z.object({ files: z.array(z.object({ path: z.string() })) }) })
+    const tool = defineTool({ ...complete, inputSchema: z.object({ files: z.array(z.object({ path: z.string() })) }) })
     expect(await tool.validate?.({ files: [{ path: 1 }] })).toHaveProperty(
       "issues.0",
       expect.stringMatching(/^files\[0\]\.path: /),
@@ -75,14 +75,14 @@ describe("defineTool", () => {
     ["no description", { description: undefined }, "add"],
     ["a blank description", { description: "  " }, "no description"],
     ["no run", { run: undefined }, "run"],
-    ["no input", { input: undefined }, "no input schema"],
-    ["an input that is not an object schema", { input: { type: "string" } }, "add"],
-    ["an input without a type", { input: {} }, "not of type"],
-    ["an array as input", { input: [] }, "no input schema"],
-    ["an input that is not JSON", { input: cycle }, "not JSON"],
-    ["a Standard Schema of a string", { input: z.string() }, "not of type"],
-    ["a Standard Schema without JSON Schema", { input: withoutJsonSchema }, "oldlib"],
-    ["a Standard Schema that JSON cannot express", { input: z.object({ when: z.date() }) }, "cannot express"],
+    ["no input", { inputSchema: undefined }, "no input schema"],
+    ["an input that is not an object schema", { inputSchema: { type: "string" } }, "add"],
+    ["an input without a type", { inputSchema: {} }, "not of type"],
+    ["an array as input", { inputSchema: [] }, "no input schema"],
+    ["an input that is not JSON", { inputSchema: cycle }, "not JSON"],
+    ["a Standard Schema of a string", { inputSchema: z.string() }, "not of type"],
+    ["a Standard Schema without JSON Schema", { inputSchema: withoutJsonSchema }, "oldlib"],
+    ["a Standard Schema that JSON cannot express", { inputSchema: z.object({ when: z.date() }) }, "cannot express"],
     ["an unknown effect", { effect: "read" }, "unknown effect"],
     ["an unknown risk", { risk: "none" }, "unknown risk"],
     ["a negative output limit", { maxOutputBytes: -1 }, "maxOutputBytes"],

@@ -13,7 +13,7 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args,
   /** For the model: what it does, what it returns, its limits. */
   readonly description: string
   /** A JSON Schema or a Standard Schema of an object. */
-  readonly input: Input
+  readonly inputSchema: Input
   /** What a call uses, for the rules of policies. Default: unknown, so that refusals apply and permissions do not. */
   readonly uses?: UsesOf
   /** Default `once`: the safe choice. */
@@ -53,12 +53,12 @@ export function defineTool<Args = JsonObject, Output = unknown>(
 ): Tool
 export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchema, never>): Tool {
   checkDefinition(definition)
-  const { name, description, input, effect = "once", maxOutputBytes, bounded = false } = definition
+  const { name, description, inputSchema, effect = "once", maxOutputBytes, bounded = false } = definition
   const { uses, unknownOutcome } = definition
   return Object.freeze<Tool>({
     name,
     description,
-    inputSchema: toJsonSchema(name, input),
+    inputSchema: toJsonSchema(name, inputSchema),
     ...(uses && { uses }),
     effect,
     concurrent: definition.concurrent ?? effect === "none",
@@ -68,7 +68,7 @@ export function defineTool(definition: ToolDefinition<StandardSchema | JsonSchem
     ...(unknownOutcome !== undefined && { unknownOutcome }),
     // Safe: a question for invalid arguments is never asked.
     ...(definition.question && { question: (args: Json) => definition.question?.(args as never) ?? "" }),
-    ...(isStandardSchema(input) && { validate: (args: Json) => validateStandard(input, args) }),
+    ...(isStandardSchema(inputSchema) && { validate: (args: Json) => validateStandard(inputSchema, args) }),
     // Safe: the dispatcher passes only arguments that match the schema that types `run`.
     run: (args, context) => definition.run(args as never, context),
     ...(definition.resume && {
@@ -86,7 +86,7 @@ const risks: readonly unknown[] = ["low", "medium", "high"] satisfies Risk[]
 const definitionKeys = keys<ToolDefinition<StandardSchema, never>>()(
   "name",
   "description",
-  "input",
+  "inputSchema",
   "uses",
   "effect",
   "concurrent",
@@ -130,12 +130,16 @@ function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema,
 function toJsonSchema(name: string, input: StandardSchema | JsonSchema): JsonSchema {
   const schema = givenSchema(input, inputPlace, (what, fix, cause) => invalid(name, `has ${what}`, fix, cause))
   if (schema.type !== "object") {
-    throw invalid(name, 'has an input schema that is not of type "object"', 'Set `input` to a schema of type "object".')
+    throw invalid(
+      name,
+      'has an input schema that is not of type "object"',
+      'Set `inputSchema` to a schema of type "object".',
+    )
   }
   return schema
 }
 
-const inputPlace = { kind: "input", setting: "input" }
+const inputPlace = { kind: "input", setting: "inputSchema" }
 
 async function validateStandard(schema: StandardSchema, args: Json): Promise<ToolInput> {
   const result = await schema["~standard"].validate(args)

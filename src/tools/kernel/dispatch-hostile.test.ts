@@ -11,7 +11,7 @@ import { createToolContext } from "./tool-context.ts"
 const anything = { type: "object" } as const
 
 function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSchema, JsonObject>> = {}): Tool {
-  return defineTool({ name: "tool", description: "A tool.", input: anything, effect: "none", run, ...extra })
+  return defineTool({ name: "tool", description: "A tool.", inputSchema: anything, effect: "none", run, ...extra })
 }
 
 function contextWith(signal: AbortSignal = new AbortController().signal): ToolContext {
@@ -159,7 +159,7 @@ describe("an aborted run", () => {
     const controller = new AbortController()
     const late = toolThat(() => new Promise((_, reject) => setTimeout(reject, 300, new Error("late"))))
     const input = z.object({}).refine(() => new Promise(() => {}))
-    const stuck = defineTool({ name: "stuck", description: "Never validates.", input, run: fail })
+    const stuck = defineTool({ name: "stuck", description: "Never validates.", inputSchema: input, run: fail })
     const dispatcher = createDispatcher([late, stuck])
     const pending = ["tool", "stuck"].map((name) => dispatcher.callTool(name, {}, contextWith(controller.signal)))
     setTimeout(() => controller.abort(), 5)

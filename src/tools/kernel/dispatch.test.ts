@@ -10,7 +10,7 @@ import { createToolContext } from "./tool-context.ts"
 const anything = { type: "object" } as const
 
 function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSchema, JsonObject>> = {}): Tool {
-  return defineTool({ name: "tool", description: "A tool.", input: anything, effect: "none", run, ...extra })
+  return defineTool({ name: "tool", description: "A tool.", inputSchema: anything, effect: "none", run, ...extra })
 }
 
 function contextWith(signal: AbortSignal = new AbortController().signal): ToolContext {
@@ -67,8 +67,8 @@ describe("createDispatcher", () => {
 
   test("TOOL-23 bad arguments are invalid_input with every issue, and the tool does not run", async () => {
     const run = vi.fn()
-    const input = { type: "object", properties: { a: { type: "string" } }, required: ["a", "b"] } as const
-    const dispatcher = createDispatcher([toolThat(run, { input })])
+    const inputSchema = { type: "object", properties: { a: { type: "string" } }, required: ["a", "b"] } as const
+    const dispatcher = createDispatcher([toolThat(run, { inputSchema })])
     const { text } = await dispatcher.callTool("tool", { a: 1 }, contextWith())
     expect(JSON.parse(text)).toEqual({
       error: {
@@ -85,9 +85,9 @@ describe("createDispatcher", () => {
 
   test("TOOL-24 a tool gets its validated arguments and the context", async () => {
     const run = vi.fn(() => "ok")
-    const input = { type: "object", properties: { a: { default: 1 } } } as const
+    const inputSchema = { type: "object", properties: { a: { default: 1 } } } as const
     const context = contextWith()
-    await createDispatcher([toolThat(run, { input })]).callTool("tool", { b: 2 }, context)
+    await createDispatcher([toolThat(run, { inputSchema })]).callTool("tool", { b: 2 }, context)
     expect(run).toHaveBeenCalledWith({ a: 1, b: 2 }, context)
   })
 
@@ -168,8 +168,8 @@ describe("createDispatcher", () => {
 
   test("an unusable schema is the tool's fault: it does not run", async () => {
     const run = vi.fn()
-    const input = { type: "object", properties: { a: { $ref: "#/$defs/missing" } } } as const
-    expect(await textOf(toolThat(run, { input }), { a: 1 })).toContain("could not check its arguments")
+    const inputSchema = { type: "object", properties: { a: { $ref: "#/$defs/missing" } } } as const
+    expect(await textOf(toolThat(run, { inputSchema }), { a: 1 })).toContain("could not check its arguments")
     expect(run).not.toHaveBeenCalled()
   })
 })

@@ -10,7 +10,7 @@ import { createToolContext } from "./tool-context.ts"
 const anything = { type: "object" } as const
 
 function toolThat(run: () => unknown, extra: Partial<ToolDefinition<JsonObjectSchema, JsonObject>> = {}): Tool {
-  return defineTool({ name: "tool", description: "A tool.", input: anything, effect: "none", run, ...extra })
+  return defineTool({ name: "tool", description: "A tool.", inputSchema: anything, effect: "none", run, ...extra })
 }
 
 function contextWith(signal: AbortSignal = new AbortController().signal): ToolContext {

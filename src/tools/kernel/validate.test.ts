@@ -7,7 +7,7 @@ import { defineTool } from "./define-tool.ts"
 import { validateInput } from "./validate.ts"
 
 function toolWith(input: JsonObjectSchema): Tool {
-  return defineTool({ name: "tool", description: "A tool.", input, run: () => "" })
+  return defineTool({ name: "tool", description: "A tool.", inputSchema: input, run: () => "" })
 }
 
 async function issuesOf(input: JsonObjectSchema, args: Json): Promise<readonly string[]> {
@@ -184,7 +184,7 @@ describe("validateInput", () => {
   })
 })
 
-const standardTool = defineTool({ name: "s", description: "S.", input: z.object({ b: z.any() }), run: () => "" })
+const standardTool = defineTool({ name: "s", description: "S.", inputSchema: z.object({ b: z.any() }), run: () => "" })
 
 function scribbleOver(value: unknown): void {
   if (typeof value !== "object" || value === null) return

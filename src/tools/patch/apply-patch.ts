@@ -27,7 +27,7 @@ export function applyPatchTool(): Tool {
       "in the file. Line endings and encodings are preserved.",
     uses: patchUses,
     effect: "once",
-    input: {
+    inputSchema: {
       type: "object",
       properties: { patch: { type: "string", minLength: 1, description: "The complete patch and nothing else." } },
       required: ["patch"],

@@ -25,7 +25,7 @@ export function readTool(): Tool {
       `numbers, ids and outputs, with up to ${maxNotebookImages} images. Other binary files are rejected.`,
     uses: readUses,
     effect: "none",
-    input: {
+    inputSchema: {
       type: "object",
       properties: {
         path: { type: "string", minLength: 1, description: "The file, relative to the working directory or absolute." },

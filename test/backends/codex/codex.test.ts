@@ -10,7 +10,7 @@ import { call, createScene, once, recordsOf, sceneAt, shell } from "./scene.ts"
 const tide = defineTool({
   name: "tide",
   description: "The next high water of a place.",
-  input: { type: "object", properties: { place: { type: "string" } } },
+  inputSchema: { type: "object", properties: { place: { type: "string" } } },
   effect: "none",
   run: (args) => `High water in ${JSON.stringify(args)} is at 04:17.`,
 })
@@ -65,7 +65,7 @@ test("codex: a failing command and a failing tool of the runtime are errors, and
   const broken = defineTool({
     name: "broken",
     description: "It always fails.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "none",
     run: () => {
       throw new ToolError("io", "The disk is on fire.")

@@ -15,7 +15,7 @@ test("codex: a message during a tool reaches the model before its next answer, a
   const slow = defineTool({
     name: "slow",
     description: "It takes its time.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "none",
     run: () => {
       begin()

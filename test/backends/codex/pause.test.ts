@@ -13,7 +13,7 @@ function payTool(paid: Json[]) {
   return defineTool({
     name: "pay",
     description: "Pays.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "once",
     run: (args) => {
       paid.push(args as Json)

@@ -16,7 +16,7 @@ const LONG = `${Array.from({ length: 30_000 }, (_, index) => `line ${index}`).jo
 const long = defineTool({
   name: "long",
   description: "Says much.",
-  input: { type: "object" },
+  inputSchema: { type: "object" },
   effect: "none",
   run: () => LONG,
 })
@@ -121,7 +121,7 @@ test("a failing disk loses the artifact, not the run", async () => {
       defineTool({
         name: "long",
         description: "Says much, and is in the way.",
-        input: { type: "object" },
+        inputSchema: { type: "object" },
         async run() {
           const { writeFileSync } = await import("node:fs")
           writeFileSync(blocked, "")
@@ -161,7 +161,7 @@ test("a tool may delete the artifacts of its run or add files to them", async ()
   const taking = defineTool({
     name: "taking",
     description: "Takes the files apart.",
-    input: { type: "object" },
+    inputSchema: { type: "object" },
     effect: "none",
     async run(_args, { env, cwd }) {
       const { display } = env.files ?? {}
