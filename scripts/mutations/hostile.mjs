@@ -75,6 +75,55 @@ export const mutations = [
     ["test/large-arguments.test.ts", "a call with"],
   ),
   mutation(
+    "hostile: a call of a host with its own loop may have a million keys",
+    [
+      [
+        "src/tools/kernel/validate-call.ts",
+        "  if (tooLarge !== undefined) return { ok: false, issues: [tooLarge], rejectedBy: tool }\n",
+        "",
+      ],
+    ],
+    ["test/large-arguments.test.ts", "of a host with its own loop is refused without a policy"],
+  ),
+  mutation(
+    "hostile: the policy reads a million keys",
+    [
+      [
+        "src/policy/pipeline.ts",
+        '  if (tooLarge !== undefined) return denied({ args: call.args, reasons: [] }, reason("rule", "deny", tooLarge))\n',
+        "",
+      ],
+    ],
+    ["test/large-arguments.test.ts", "a policy for tools of other software refuses a call"],
+  ),
+  mutation(
+    "hostile: a run that began on a backend given as a value goes on with the host's program of that name",
+    [
+      [
+        "src/settings/backends/targets.ts",
+        "if (given && source.isOfHost(backend)) throw",
+        "if (given && !backend) throw",
+      ],
+    ],
+    ["src/hosts/node/backends/given-backends.test.ts", "as its backend is not resumed on the program of that name"],
+  ),
+  mutation(
+    "hostile: it is not recorded that a backend was given as a value",
+    [["src/settings/backends/targets.ts", "{ given: true as const }", "{}"]],
+    ["src/hosts/node/backends/given-backends.test.ts", "as an entry of its chain is not resumed"],
+  ),
+  mutation(
+    "hostile: a model of the AI SDK does not say where its requests go",
+    [
+      [
+        "src/providers/ai-sdk/index.ts",
+        "    ...(address !== undefined && { endpoint: { url: publicAddress(address) } }),\n",
+        "",
+      ],
+    ],
+    recalled("a model of openai of the AI SDK at another address"),
+  ),
+  mutation(
     "hostile: a message of an MCP server may have any size",
     [
       [

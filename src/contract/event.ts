@@ -281,6 +281,8 @@ export type ResumeCause = "decision" | "recovery" | "takeover"
 /** A backend with its model. */
 export interface Target extends RecordedModel {
   readonly backend: string
+  /** The backend is a value of the host's code: what its name means elsewhere is not the same one. */
+  readonly given?: true
 }
 
 export interface ForkOrigin {

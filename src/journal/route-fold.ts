@@ -22,7 +22,7 @@ export class RouteFold {
 
   /** Returns true if another backend or model works on the run from here on. */
   choose(record: RunRecord & { readonly type: "choice" }): boolean {
-    const { backend, model, endpoint, entry, schemaEnforced = false } = record
+    const { backend, model, endpoint, given, entry, schemaEnforced = false } = record
     const before = this.chosen
     this.backend = backend
     this.model = model
@@ -31,6 +31,7 @@ export class RouteFold {
       entry,
       ...(model !== undefined && { model }),
       ...(endpoint !== undefined && { endpoint }),
+      ...(given && { given }),
     }
     this.schemaEnforced = schemaEnforced
     this.enforcement = undefined

@@ -8,14 +8,23 @@ import type { AiSdkOptions } from "./options.ts"
  * has another form is skipped, and only the environment and `secrets` name the key then.
  */
 export function modelCredentials(model: AiSdkModel, { headers = {} }: AiSdkOptions): Credentials {
-  const { config } = model as { readonly config?: unknown } // Safe: every use of it is checked.
   const found: Record<string, string> = {}
-  const address = settingOf(config, "baseURL") ?? settingOf(config, "url", { path: "/", modelId: model.modelId })
-  const own = settingOf(config, "headers")
+  const own = settingOf(configOf(model), "headers")
   if (typeof own === "object" && own !== null) {
     for (const [name, value] of Object.entries(own)) if (typeof value === "string") found[name] = value
   }
-  return credentialsOf(typeof address === "string" ? address : "", { ...found, ...headers })
+  return credentialsOf(addressOf(model) ?? "", { ...found, ...headers })
+}
+
+/** Where the requests of an AI SDK model go; undefined: its package keeps that elsewhere. */
+export function addressOf(model: AiSdkModel): string | undefined {
+  const config = configOf(model)
+  const address = settingOf(config, "baseURL") ?? settingOf(config, "url", { path: "/", modelId: model.modelId })
+  return typeof address === "string" && URL.canParse(address) ? address : undefined
+}
+
+function configOf(model: AiSdkModel): unknown {
+  return (model as { readonly config?: unknown }).config // Safe: every use of it is checked.
 }
 
 /** A value, or what a function returns. Never throws: a missing key is reported when the model is called. */

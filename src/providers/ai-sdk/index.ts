@@ -2,10 +2,11 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Message } from "../../contract/message.ts"
 import type { Answer, AnswerSink, Conversation, ConversationSetup, Model } from "../../contract/provider.ts"
 import { onAbort } from "../../lib/abort.ts"
+import { publicAddress } from "../../lib/http/credentials.ts"
 import { checkArgument, checkShape } from "../../lib/schema/shape.ts"
 import { defaultDeadlines } from "../deadline.ts"
 import { AiSdkReader } from "./answer.ts"
-import { modelCredentials } from "./credentials.ts"
+import { addressOf, modelCredentials } from "./credentials.ts"
 import { failureOf, requestIdOf, type Source } from "./failure.ts"
 import { type Guard, guarded } from "./guard.ts"
 import type { AiSdkModel, AiSdkStream } from "./model.ts"
@@ -23,10 +24,12 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
   checkShape<AiSdkOptions>("fromAiSdk", options, optionsShape)
   checkArgument("options.providerOptions", options.providerOptions ?? {}, "json")
   const [provider = model.provider] = model.provider.split(".")
+  const address = addressOf(model)
   return {
     provider,
     id: model.modelId,
     ...(options.maxOutputTokens !== undefined && { maxOutputTokens: options.maxOutputTokens }),
+    ...(address !== undefined && { endpoint: { url: publicAddress(address) } }),
     credentials: () => modelCredentials(model, options),
     converse: (setup) => conversation(model, provider, options, setup),
   }

@@ -96,7 +96,7 @@ async function recalled(
   const allowedTools = run.tools.flatMap(({ name }) => (there.has(name) ? [name] : []))
   // Recorded with references, and redacted again with the rest of the input.
   const { metadata, system, outputSchema, outputCheck, compaction, agents: figures, ...recorded } = others
-  const { agentType: _______, extensionTools: ________, endpoint: _________, ...settings } = recorded
+  const { agentType: _______, extensionTools: ________, endpoint: _________, given: __________, ...settings } = recorded
   const { expand } = config.redactorOf(chain)
   const restored = <Value extends Json>(value: Value) => expand(value) ?? value
   return {

@@ -18,6 +18,7 @@ export class Backends {
   readonly #native: Backend
   readonly #host: BackendSource | undefined
   readonly #created = new Map<string, Promise<Backend>>()
+  readonly #ofHost = new Set<Backend>()
   #usable: Promise<readonly Backend[]> | undefined
 
   constructor(given: readonly Backend[], native: () => Backend, host: BackendSource | undefined) {
@@ -50,7 +51,13 @@ export class Backends {
     const known = this.#created.get(backend) ?? this.#host?.create(backend)
     if (known === undefined) throw this.#unknown(backend)
     this.#created.set(backend, known)
+    this.#ofHost.add(await known)
     return known
+  }
+
+  /** True if it is what the host has under its name, with the settings that the vendor's program finds there. */
+  isOfHost(backend: Backend): boolean {
+    return this.#ofHost.has(backend)
   }
 
   /** Those that are installed and not logged out, in order of preference. Looked up once. */

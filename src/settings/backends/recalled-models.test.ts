@@ -1,3 +1,6 @@
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { createGoogleGenerativeAI } from "@ai-sdk/google"
+import { createOpenAI } from "@ai-sdk/openai"
 import { describe, expect, test } from "vitest"
 import { until } from "../../../test/support/watchdog.ts"
 import { native } from "../../backends/native/index.ts"
@@ -5,10 +8,14 @@ import type { JsonObject } from "../../contract/json.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
+import { fromAiSdk } from "../../providers/ai-sdk/index.ts"
 import { anthropic } from "../../providers/anthropic/index.ts"
+import { google } from "../../providers/google/index.ts"
+import { openai } from "../../providers/openai/index.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { createSimulator, type ScriptedStep, scriptedModel } from "../../testing/index.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
+import { recalledModel, recordedModel } from "./named-models.ts"
 
 const gateway = "https://gateway.example.com"
 const KEY = "sk-ant-of-the-customer-000000000000"
@@ -152,6 +159,42 @@ describe("a resumed run goes on with the model at the address that it began with
     expect(JSON.stringify(records)).toContain("gateway.example.com/x")
     expect(JSON.stringify(records)).not.toMatch(/hunter22|t0ps3cret/)
   })
+})
+
+const key = { apiKey: KEY }
+const addressed: readonly (readonly [string, (at: string | undefined) => Model])[] = [
+  ["anthropic", (baseUrl) => anthropic({ model: "claude-sonnet-4-6", ...key, ...(baseUrl && { baseUrl }) })],
+  ["openai responses", (baseUrl) => openai({ model: "gpt-5.5", ...key, ...(baseUrl && { baseUrl }) })],
+  ["openai chat", (baseUrl) => openai({ model: "gpt-5.5", api: "chat", ...key, ...(baseUrl && { baseUrl }) })],
+  ["google", (baseUrl) => google({ model: "gemini-2.5-pro", ...key, ...(baseUrl && { baseUrl }) })],
+  [
+    "anthropic of the AI SDK",
+    (baseURL) => fromAiSdk(createAnthropic({ ...key, ...(baseURL && { baseURL }) })("claude-sonnet-4-6")),
+  ],
+  ["openai of the AI SDK", (baseURL) => fromAiSdk(createOpenAI({ ...key, ...(baseURL && { baseURL }) })("gpt-5.5"))],
+  [
+    "openai chat of the AI SDK",
+    (baseURL) => fromAiSdk(createOpenAI({ ...key, ...(baseURL && { baseURL }) }).chat("gpt-5.5")),
+  ],
+  [
+    "google of the AI SDK",
+    (baseURL) => fromAiSdk(createGoogleGenerativeAI({ ...key, ...(baseURL && { baseURL }) })("gemini-2.5-pro")),
+  ],
+]
+
+test.each(addressed)("a model of %s at another address does not continue a run", (_, model) => {
+  const at = `${gateway}/team`
+  expect(model(at).endpoint?.url).toContain(at)
+  const recorded = recordedModel(model(at))
+  expect(recalledModel(recorded, [model(at)], () => model(undefined)).endpoint?.url).toContain(at)
+  for (const [candidates, named] of [
+    [[model(undefined)], at],
+    [[], undefined],
+  ] as const) {
+    expect(() => recalledModel(recorded, candidates, () => model(named))).toThrow(
+      /The run began with .* at https:\/\/gateway/,
+    )
+  }
 })
 
 test("an agent whose model is elsewhere fails the run for everybody, and it continues once the model is right", async () => {

@@ -19,6 +19,8 @@ export interface RunTarget {
   readonly reasons: readonly string[]
   /** The runtime chose it, not the caller: a missing login is then no reason to stop. */
   readonly isChosen?: true
+  /** It is what the host has under its name, not a value of the caller's. */
+  readonly isOfHost?: true
 }
 
 /** A chain has at least one entry. */
@@ -35,6 +37,7 @@ export interface TargetSource {
   /** Throws `config_invalid` for an unknown name. */
   findBackend(backend: Backend | string | undefined): Promise<Backend>
   isBackend(name: string): boolean
+  isOfHost(backend: Backend): boolean
   resolveModel(model: Model | string): Model
 }
 
@@ -70,7 +73,7 @@ interface Wanted {
 /** A backend that needs a model gets the given one, else the runtime's. Others choose their own if none is given. */
 async function targetOf(source: TargetSource, { backend: named, model: given, requires = [], reasons }: Wanted) {
   const backend = await source.findBackend(named)
-  const base = { backend, requires, reasons }
+  const base = baseOf(source, backend, requires, reasons)
   if (backend.capabilities.models === "own") {
     const model = given ?? (named === source.backend ? source.model : undefined)
     const modelName = typeof model === "string" || model === undefined ? model : model.id
@@ -105,7 +108,8 @@ export async function recalledChain(
     if (first) return { chain: [first, ...others], entry }
   }
   const { model, endpoint } = (chosen?.model === undefined ? input : chosen) ?? {}
-  const recorded = { backend: chosen?.backend ?? input?.backend, model, endpoint }
+  const { backend, given: isGiven } = chosen ?? input ?? {}
+  const recorded = { backend, model, endpoint, given: isGiven }
   const reasons = ["It is the run's backend."]
   if (given.model !== undefined) {
     const wish = { backend: recorded.backend, model: given.model, reasons }
@@ -119,23 +123,40 @@ interface RecordedEntry {
   readonly backend: string | undefined
   readonly model?: Target["model"] | undefined
   readonly endpoint?: Target["endpoint"] | undefined
+  readonly given?: Target["given"] | undefined
   readonly requires?: readonly Feature[]
 }
 
 async function recalledTarget(
   source: TargetSource,
-  { backend: named, model, endpoint, requires = [] }: RecordedEntry,
+  { backend: named, model, endpoint, given, requires = [] }: RecordedEntry,
   candidates: readonly RunTarget[],
   reasons: readonly string[],
 ): Promise<RunTarget> {
   const same = candidates.filter(({ backend, modelName }) => backend.name === named && modelName === model)
   const backend = same[0]?.backend ?? (await source.findBackend(named))
-  const base = { backend, requires, reasons }
+  if (given && source.isOfHost(backend)) throw givenElsewhere(backend.name)
+  const base = baseOf(source, backend, requires, reasons)
   if (backend.capabilities.models === "own") return model === undefined ? base : { ...base, modelName: model }
   if (model === undefined) return targetOf(source, { backend, requires, reasons })
   const { model: configured, resolveModel } = source
   const models = [...same.map((each) => each.model), typeof configured === "object" ? configured : undefined]
   return withModel(base, recalledModel({ model, endpoint }, models, resolveModel))
+}
+
+function baseOf(source: TargetSource, backend: Backend, requires: readonly Feature[], reasons: readonly string[]) {
+  return { backend, requires, reasons, ...(source.isOfHost(backend) && { isOfHost: true as const }) }
+}
+
+/** Its settings may name another address, key or folder: the conversation must reach only what the run was given. */
+function givenElsewhere(name: string): LonghaulError {
+  return new LonghaulError(
+    "config_invalid",
+    `The run began on a backend ${name} that was passed as a value and is not given here.`,
+    {
+      fix: "Pass the same backend to createRuntime, in `backend`, `backends` or `chain`; or name the one to go on with: resume({ backend }).",
+    },
+  )
 }
 
 /** The same target with a model as a value. */
@@ -144,9 +165,10 @@ function withModel(target: Omit<RunTarget, "model" | "modelName">, model: Model)
 }
 
 /** As it is recorded. */
-export function recordedTarget({ backend, model, modelName }: RunTarget): Target {
+export function recordedTarget({ backend, model, modelName, isOfHost }: RunTarget): Target {
   if (model) return { backend: backend.name, ...recordedModel(model) }
-  return { backend: backend.name, ...(modelName !== undefined && { model: modelName }) }
+  const given = isOfHost || backend.capabilities.edge ? {} : { given: true as const }
+  return { backend: backend.name, ...(modelName !== undefined && { model: modelName }), ...given }
 }
 
 function parsedEntry({ isBackend }: TargetSource, entry: ChainEntry): Omit<Wanted, "reasons"> {

@@ -206,6 +206,7 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
       defaultModel: defaults.defaultModel,
       findBackend: (named: Backend | string | undefined) => backends.find(named),
       isBackend: (name: string) => backends.has(name),
+      isOfHost: (backend: Backend) => backends.isOfHost(backend),
       resolveModel,
     },
     backends,
