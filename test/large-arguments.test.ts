@@ -1,6 +1,9 @@
+import { tmpdir } from "node:os"
 import { expect, test } from "vitest"
-import type { Json } from "../src/contract/json.ts"
+import type { Json, JsonObject } from "../src/contract/json.ts"
+import { createAgentTools } from "../src/hosts/node/index.ts"
 import { createRuntime } from "../src/index.ts"
+import { toolPolicy } from "../src/policy/local.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { scriptedModel } from "../src/testing/index.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
@@ -37,6 +40,39 @@ test.each(large)(
     expect(ran).toEqual([])
   },
 )
+
+const ruled = { rules: [{ deny: { tool: "*", path: "secrets/**" } }], mode: "auto" } as const
+
+test.each(
+  large.flatMap(([name, argsOf]) =>
+    [undefined, ruled].map((policy) => [name, policy ? "with" : "without", argsOf, policy] as const),
+  ),
+)(
+  "a call with %s of a host with its own loop is refused %s a policy, and the tool does not run",
+  async (_, __, argsOf, policy) => {
+    const ran: unknown[] = []
+    const put = defineTool({
+      name: "put",
+      description: "Puts.",
+      inputSchema: { type: "object" },
+      run: (args) => ran.push(args),
+    })
+    await using tools = createAgentTools({ root: tmpdir(), tools: [put], ...(policy && { policy }) })
+    for (const name of ["put", "List"]) {
+      const { isError, text } = await tools.callTool(name, argsOf())
+      expect(isError).toBe(true)
+      expect(text).toMatch(/more than \d+ (keys and entries|characters)/)
+    }
+    expect(ran).toEqual([])
+  },
+)
+
+test.each(large)("a policy for tools of other software refuses a call with %s", async (_, argsOf) => {
+  const policy = toolPolicy({ mode: "auto" }, { workspace: tmpdir() })
+  const toolInput = argsOf() as JsonObject // Safe: each is an object.
+  const verdict = await policy.preTool({ sessionId: "s", toolName: "put", toolInput, cwd: tmpdir() })
+  expect(verdict).toMatchObject({ decision: "deny", reason: expect.stringMatching(/more than \d+/) })
+})
 
 test("ordinary long arguments run", async () => {
   const put = defineTool({ name: "put", description: "Puts.", inputSchema: { type: "object" }, run: () => "put" })

@@ -16,6 +16,7 @@ import type {
 import type { Risk, UsesOf } from "../contract/tool.ts"
 import { orAborted } from "../lib/abort.ts"
 import { canonicalJson, isJsonObject, jsonCopy } from "../lib/json.ts"
+import { whyTooLarge } from "../lib/schema/argument-size.ts"
 import { deciding, FAILED, ruleDecision, ruledBy } from "./rule-decision.ts"
 
 /** A policy that is ready to decide. */
@@ -73,6 +74,8 @@ export function allowsAtOnce(policy: ActivePolicy, tool: string, risk: Risk, use
  * then what people allowed before. The strictest stage decides. A stage that fails denies the call.
  */
 export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<CallDecision> {
+  const tooLarge = whyTooLarge(call.args)
+  if (tooLarge !== undefined) return denied({ args: call.args, reasons: [] }, reason("rule", "deny", tooLarge))
   const found = await askStages(policy, call, facts)
   const { args, reasons, ruled } = found
   if (found.denied !== undefined) return denied(found, found.denied)

@@ -1,5 +1,6 @@
 import type { Json } from "../../contract/json.ts"
 import type { Tool } from "../../contract/tool.ts"
+import { whyTooLarge } from "../../lib/schema/argument-size.ts"
 import { innerOf } from "./inner-of.ts"
 import { validateInput } from "./validate.ts"
 
@@ -10,6 +11,8 @@ export type CheckedCall =
 
 /** Checks the arguments of a call and, if its tool calls another one, those of the inner call. */
 export function validateCall(tool: Tool, args: Json): CheckedCall | Promise<CheckedCall> {
+  const tooLarge = whyTooLarge(args)
+  if (tooLarge !== undefined) return { ok: false, issues: [tooLarge], rejectedBy: tool }
   if (tool.inner !== undefined) return validateBoth(tool, args)
   const input = validateInput(tool, args)
   return "then" in input
