@@ -144,4 +144,23 @@ export const mutations = [
     [["src/backends/pi/context.ts", "window: model.contextWindow, isAssumed: false", "window: model.contextWindow"]],
     ["src/backends/pi/session.test.ts", "shortens what it was given to the window that Pi knows"],
   ),
+  mutation(
+    "gates: a command of a vendor counts as sandboxed if the runtime has a shell",
+    [
+      [
+        "src/run/calls/decide.ts",
+        "own !== undefined || input.dispatcher.tool(call.name) === undefined",
+        "input.dispatcher.tool(call.name) === undefined",
+      ],
+    ],
+    ["src/run/calls/own-calls.test.ts", "does not run unasked, whatever tools the runtime has"],
+  ),
+  mutation(
+    "gates: a vendor's call counts as sandboxed",
+    [
+      ["src/run/calls/decide.ts", "sandboxed: !isForeign && ", "sandboxed: "],
+      ["src/run/calls/decide.ts", "hidesRefused: !isForeign && ", "hidesRefused: "],
+    ],
+    ["src/run/calls/own-calls.test.ts", "does not run unasked, whatever tools the runtime has"],
+  ),
 ]

@@ -72,7 +72,7 @@ export async function decideOwn(
   tool: OwnTool,
   options: DecideOptions = {},
 ): Promise<Verdict> {
-  const ruled = await decideByPolicy(run, call, tool, options)
+  const ruled = await decideByPolicy(run, call, tool, options, tool)
   if (ruled.kind === "deny") return ruled
   const refused = await refusedOwn(run, { ...call, args: ruled.args }, tool, ruled.ruled)
   if (refused !== undefined) return { kind: "deny", reason: refused }
@@ -83,11 +83,11 @@ export async function decideOwn(
 async function refusedOwn(
   run: OpenRun,
   call: ToolCall,
-  { uses }: OwnTool,
+  own: OwnTool,
   ruled: Ruled = notRuled,
 ): Promise<string | undefined> {
   const { config } = run
-  const final = policyCall(run, call, uses)
+  const final = policyCall(run, call, own)
   if (final === undefined) return undefined
   const outside = await outsideWorkspace(final, config.resolvePath)
   return outside ?? showsHidden(final, run.policy.rules, ruled, config.env.files, config.resolvePath)
@@ -110,7 +110,7 @@ export async function refusedNow(
   own?: OwnTool,
 ): Promise<string | undefined> {
   if (ruled === undefined || run.policy.rules === noRules) return undefined
-  const asked = policyCall(run, call, own?.uses)
+  const asked = policyCall(run, call, own)
   const why = asked && (await refusedBy(run.policy.rules, asked, ruled))
   const refused = why ?? (own && (await refusedOwn(run, call, own, ruled)))
   return refused === undefined ? undefined : run.redactor.again(refused)
@@ -144,15 +144,16 @@ export function hookedCall(run: HookedRun, { callId, name, args }: ToolCall): Ho
 async function decideByPolicy(
   run: OpenRun,
   call: ToolCall,
-  { risk, uses }: Pick<Tool, "risk" | "uses">,
+  { risk }: Pick<Tool, "risk">,
   { isApproved = false }: DecideOptions,
+  own?: OwnTool,
 ): Promise<Verdict> {
   const { policy, journal, projection, input, controls } = run
-  const seen = seenCall(run, call, uses)
+  const seen = seenCall(run, call, own)
   if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk, seen.uses)) {
     return { kind: "allow", args: call.args }
   }
-  const asked = policyCall(run, call, uses)
+  const asked = policyCall(run, call, own)
   // A call whose secrets this process does not have is not run at all.
   if (asked === undefined) return { kind: "allow", args: call.args }
   const mask = (value: Json) => (value === asked.args ? call.args : maskedArgs(run, call, seen.outer(value)))
@@ -208,16 +209,16 @@ async function askGate(
 }
 
 /** Rules see what would run. Undefined if this process does not have the secrets of the call. */
-function policyCall(run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall | undefined {
+function policyCall(run: OpenRun, call: ToolCall, own?: OwnTool): PolicyCall | undefined {
   const args = realArgs(run, call)
-  return args === undefined ? undefined : realCall(run, { ...call, args }, ownUses)
+  return args === undefined ? undefined : realCall(run, { ...call, args }, own)
 }
 
 /** The same for a call that has the values of its secrets. */
-export function realCall(run: OpenRun, call: ToolCall, ownUses?: UsesOf): PolicyCall {
+export function realCall(run: OpenRun, call: ToolCall, own?: OwnTool): PolicyCall {
   const { config, key, input } = run
-  const { policyName, args, uses } = seenCall(run, call, ownUses)
-  const isForeign = input.dispatcher.tool(call.name) === undefined
+  const { policyName, args, uses } = seenCall(run, call, own)
+  const isForeign = own !== undefined || input.dispatcher.tool(call.name) === undefined
   return {
     tool: policyName,
     args,
@@ -247,9 +248,9 @@ interface SeenCall {
   outer(args: Json): Json
 }
 
-/** `ownUses`: what a tool that the backend runs itself declares. */
-export function seenCall({ input }: OpenRun, { name, args }: CallFacts, ownUses?: UsesOf): SeenCall {
-  const tool = input.dispatcher.tool(name)
+/** `own`: the backend runs it itself, whatever tool of that name the runtime has. */
+export function seenCall({ input }: OpenRun, { name, args }: CallFacts, own?: OwnTool): SeenCall {
+  const tool = own ? undefined : input.dispatcher.tool(name)
   const inner = tool && innerOf(tool, args)
   const seen = inner?.tool ?? tool
   const itself = (changed: Json) => changed
@@ -258,7 +259,7 @@ export function seenCall({ input }: OpenRun, { name, args }: CallFacts, ownUses?
     policyName: seen?.policyName ?? seen?.name ?? name,
     args: inner?.args ?? args,
     risk: seen?.risk,
-    uses: seen ? seen.uses : ownUses,
+    uses: seen ? seen.uses : own?.uses,
     outer: inner?.outer ?? itself,
   }
 }

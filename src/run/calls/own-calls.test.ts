@@ -1,8 +1,9 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { actingBackend } from "../../../test/support/acting-backend.ts"
 import type { Permit, TurnHost } from "../../contract/backend.ts"
 import type { OwnTool } from "../../contract/capabilities.ts"
 import type { ContentPart } from "../../contract/content.ts"
+import type { Shell } from "../../contract/env.ts"
 import type { RunRecord } from "../../contract/event.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
@@ -10,6 +11,7 @@ import { createRuntime } from "../../index.ts"
 import type { PolicyHost } from "../../policy/policies.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { memoryStore } from "../../stores/memory.ts"
+import { bashTool } from "../../tools/bash.ts"
 
 const tool: OwnTool = { name: "Pay", nativeName: "vendor_pay", effect: "once", risk: "low" }
 const payment = (callId: string, args: Json = { to: "Ada" }) => ({ callId, name: "Pay", args })
@@ -358,4 +360,40 @@ test("a vendor that presents a denied call again is refused with the same reason
   )
   expect(permits).toEqual([permits[0], permits[0]])
   expect([permits[0]?.kind, asked]).toEqual(["refuse", 1])
+})
+
+describe("a command that the backend runs itself is in no sandbox of the runtime", () => {
+  const bash: OwnTool = { name: "Bash", nativeName: "shell", effect: "once", risk: "high" }
+  const unused = async () => Promise.reject(new Error("unused"))
+  const shell: Shell = {
+    isSandboxRequired: true,
+    hidesRefused: true,
+    containment: "sandbox",
+    ...{ run: unused, start: unused, poll: unused, stop: unused, close: unused },
+  }
+  const policy = { extends: "autonomous", rules: [{ deny: { path: "secrets/**" } }], ask: "pause" } as const
+  const host: PolicyHost = { resolvePath: async (path) => path }
+
+  test.each(
+    ["ls; [[ a ]]", "grep -r X .", "cat $F"].flatMap(
+      (line) =>
+        [
+          [line, []],
+          [line, [bashTool()]],
+        ] as const,
+    ),
+  )("%s does not run unasked, whatever tools the runtime has", async (command, tools) => {
+    const permits: Permit[] = []
+    const config = { tools: [...tools], env: { shell }, policy }
+    await run(
+      async (acting) => {
+        const call = { callId: "1", name: "Bash", args: { command } }
+        acting.emit({ type: "tool-call", turn: 1, ...call, executor: "backend" })
+        permits.push(await acting.authorize(call, bash))
+      },
+      config,
+      host,
+    )
+    expect(permits).toMatchObject([{ kind: "suspend" }])
+  })
 })
