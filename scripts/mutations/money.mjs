@@ -380,4 +380,20 @@ export const mutations = [
     [["src/backends/pi/translate.ts", "cost.total > 0 ||", "cost.total >= 0 ||"]],
     ["src/backends/pi/pi.test.ts", "tokens of a model without a price have an unknown cost"],
   ),
+  mutation(
+    "money: what a crashed session has used without a price is forgotten",
+    [["src/run/session/drive.ts", "(await countUnpriced(run)) ?? refuseLimits(run)", "refuseLimits(run)"]],
+    ["src/run/session/prices.test.ts", "what crashed sessions have used counts"],
+  ),
+  mutation(
+    "money: a run whose cost nobody knows goes on",
+    [
+      [
+        "src/run/session/prices.ts",
+        'if (costUsd === null && config.unknownPrice === "refuse")',
+        "if (costUsd === undefined)",
+      ],
+    ],
+    ["src/run/session/prices.test.ts", "whose price is not known, opens no further session"],
+  ),
 ]

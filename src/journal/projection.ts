@@ -296,7 +296,7 @@ export class RunProjection {
     this.route.model = record.model ?? this.route.model
     if (this.#isCopied(record)) return
     if (record.failed) this.spent.fail(record.usage, record.reserve, record.sample)
-    else this.spent.add(record.usage, record.sample)
+    else this.spent.add(record.usage, record)
   }
 
   #compact(record: CompactionRecord): void {

@@ -7,6 +7,8 @@ export class Spending {
   tokens = 0
   usd = 0
   usage: Usage = noUsage
+  /** Usage whose cost nobody has reported, by model: the program ended before it did. */
+  readonly unpriced = new Map<string, Usage>()
   #reserve: Reserve | undefined
   /** The reserves of extensions' requests, which are apart from turns. */
   readonly #samples = new Map<string, Reserve>()
@@ -29,7 +31,7 @@ export class Spending {
 
   /** Counts a request whose answer failed: its usage, or `reserve` if none was reported. */
   fail(usage: Usage, reserve: Reserve | undefined, sample?: string): void {
-    this.add(usage, sample)
+    this.add(usage, sample === undefined ? {} : { sample })
     if (sample === undefined) this.#reserve = undefined
     if (reserve) this.#count(reserve)
   }
@@ -39,9 +41,12 @@ export class Spending {
     this.#reserve = undefined
   }
 
-  /** `sample`: the request of an extension that the usage settles. */
-  add(usage: Usage, sample?: string): void {
+  /** `sample`: the request of an extension that the usage settles. `model`: the one that was used. */
+  add(usage: Usage, { sample, model = "" }: { readonly sample?: string; readonly model?: string } = {}): void {
     const reserve = sample === undefined ? this.#reserve : this.#samples.get(sample)
+    if ((usage.costUsd ?? reserve?.usd ?? null) === null && totalTokens(usage)) {
+      this.unpriced.set(model, addUsage(this.unpriced.get(model) ?? noUsage, usage))
+    }
     this.usage = addUsage(this.usage, usage)
     this.tokens += totalTokens(usage) ?? reserve?.tokens ?? 0
     this.usd += usage.costUsd ?? reserve?.usd ?? 0

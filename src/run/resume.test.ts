@@ -307,8 +307,8 @@ describe("a decision", () => {
   test("a decision with invalid arguments is rejected, and the run keeps waiting", async () => {
     const store = memoryStore()
     const ledger: Json[] = []
-    const input = { type: "object", properties: { usd: { type: "number" } }, required: ["usd"] } as const
-    const config = { tools: [paying(ledger, { input })], ...asksBeforePay }
+    const inputSchema = { type: "object", properties: { usd: { type: "number" } }, required: ["usd"] } as const
+    const config = { tools: [paying(ledger, { inputSchema })], ...asksBeforePay }
     await runtimeOver(store, [call("pay", { usd: 5 })], config).runtime.run({ task: "Pay", runId: "r" })
     const { runtime } = runtimeOver(store, [], config)
     expect(await runtime.resume({ runId: "r", decision: "approve", args: { usd: "five" } })).toMatchObject({

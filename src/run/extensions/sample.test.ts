@@ -179,7 +179,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     spending.settle({ ...noUsage, outputTokens: 2 })
     spending.reserve(undefined)
     expect(spending.tokens).toBe(2)
-    spending.add({ ...noUsage, outputTokens: 3 }, "a")
+    spending.add({ ...noUsage, outputTokens: 3 }, { sample: "a" })
     expect(spending.tokens).toBe(5)
     spending.lose()
     spending.lose()

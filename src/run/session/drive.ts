@@ -2,8 +2,6 @@ import type { BackendSession, Stop, TurnInput } from "../../contract/backend.ts"
 import type { Told } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RecordBody } from "../../contract/event.ts"
-import type { Pricing } from "../../contract/pricing.ts"
-import { priceUnknown } from "../../settings/config/pricing.ts"
 import { redactFailure } from "../../settings/config/secrets.ts"
 import { OutputCheck } from "../../settings/options/output.ts"
 import { settleOpenCalls } from "../calls/settle-open-calls.ts"
@@ -15,6 +13,7 @@ import { contextSetup } from "./context-setup.ts"
 import { limitStop, type Prices, SessionHost } from "./host.ts"
 import { openSession } from "./open-session.ts"
 import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
+import { countUnpriced, pricesOf } from "./prices.ts"
 import { warnOfUnenforced } from "./unenforced.ts"
 import { Watch } from "./watch.ts"
 
@@ -27,7 +26,7 @@ export async function drive(run: OpenRun, entry: number): Promise<RunStop> {
     if (hooks.has("preRun") && run.key.agent === undefined)
       await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
     const prices = await pricesOf(run)
-    const stopped = refuseLimits(run)
+    const stopped = (await countUnpriced(run)) ?? refuseLimits(run)
     if (stopped) return stopped
     // A process that takes over the run has to know that a program may have been started.
     if (!target.backend.capabilities.edge) await run.journal.flush()
@@ -179,24 +178,6 @@ function stalled({ backend }: OpenRun["target"]): Stop {
     fix: "Resume the run, or raise deadlines.idleMs.",
   })
   return { reason: "failed", failure: failure.toJSON() }
-}
-
-async function pricesOf(run: OpenRun): Promise<Prices> {
-  const model = await pricingOf(run)
-  const { compaction } = run.input
-  const own = compaction === false ? undefined : compaction.model
-  return { model, summaries: own ? await run.config.prices(own) : model }
-}
-
-/** The price of the model. A dollar limit has no effect without one, so it is rejected or reported. */
-async function pricingOf({ config, ledger, target, journal }: OpenRun): Promise<Pricing | null> {
-  const { model, modelName, backend } = target
-  const pricing = await config.prices(model ?? { provider: backend.capabilities.provider, id: modelName ?? "" })
-  if (pricing !== null || !ledger.limitsDollars || backend.capabilities.reportsCost) return pricing
-  const problem = priceUnknown(modelName ?? "the model")
-  if (config.unknownPrice === "refuse") throw problem
-  journal.append({ type: "warning", code: "price_unknown", message: problem.message })
-  return null
 }
 
 /** The text of a finished run is redacted where it is used, which most runs do not. */
