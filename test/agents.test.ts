@@ -476,7 +476,7 @@ describe("a gated call of an agent", () => {
   })
 
   test("changed arguments run instead; ones that do not fit deny the call and run nothing", async () => {
-    const strict = { input: { type: "object", properties: { n: { type: "number" } }, required: ["n"] } }
+    const strict = { inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] } }
     const ran: Json[] = []
     const types = { doer: { description: "d", system: "s", tools: [acting(ran, strict)] } }
     const roles = {

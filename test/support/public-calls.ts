@@ -92,7 +92,7 @@ type Call = () => readonly unknown[] | Promise<readonly unknown[]>
 export const validCalls: Readonly<Record<string, Call>> = {
   ". createRuntime": () => [{ model: offlineModel(), store: memoryStore() }],
   "./node createRuntime": () => [{ model: offlineModel(), store: memoryStore() }],
-  ". defineTool": () => [{ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" }],
+  ". defineTool": () => [{ name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" }],
   "./node fromAiSdk": () => [aiSdkModel, {}],
   "./node createAgentTools": () => [{ root: folder }],
   "./node nodeFiles": () => [{ roots: [folder] }],

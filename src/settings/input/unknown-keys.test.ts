@@ -22,7 +22,7 @@ import { verifyWebhook } from "../../webhooks/index.ts"
 
 const model = scriptedModel([])
 const runtime = createRuntime({ model, store: memoryStore() })
-const definition = { name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" }
+const definition = { name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" }
 /** Passes options without type checks, like plain JavaScript. */
 const untyped = (options: object) => options as never
 
