@@ -51,6 +51,27 @@ describe.each(hostile)("the pattern %s", (pattern, part) => {
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
   })
 
+  test("in the schema of an MCP tool's results blocks nothing, and the result is the tool's", async () => {
+    const outputSchema = { type: "object", properties: { text: { type: "string", pattern } } }
+    const served = await serveScene({
+      tools: () => [{ name: "put", description: "Puts.", inputSchema: { type: "object" }, outputSchema }],
+      capabilities: { tools: {} },
+      respond: ({ id, method }, _, response) => {
+        if (method !== "tools/call") return false
+        const result = { content: [{ type: "text", text: "put" }], structuredContent: { text: texts(part).at(-1) } }
+        response.writeHead(200, { "content-type": "application/json" })
+        response.end(JSON.stringify({ jsonrpc: "2.0", id, result }))
+        return true
+      },
+    })
+    const steps = [{ parts: [{ toolCall: { name: "mcp__scene__put", args: {} } }] }, "Done."]
+    const mcpServers = { scene: { url: served.url } }
+    const runtime = createRuntime({ model: scriptedModel(steps), store: memoryStore(), tools: [], mcpServers, env: {} })
+    const result = await runtime.run({ task: "x" })
+    await served.close()
+    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
+  })
+
   test("in the schema of an agent's answer blocks nothing", async () => {
     const schema = { type: "object", properties: { text: { type: "string", pattern } }, required: ["text"] }
     const agent = { name: "Agent", args: { description: "x", prompt: "answer", schema } }

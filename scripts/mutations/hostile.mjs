@@ -168,8 +168,24 @@ export const mutations = [
     ["test/takeovers.test.ts", "leave a sound journal"],
   ),
   mutation(
+    "patterns: the schema of an MCP tool's results is checked by an engine that backtracks",
+    [["src/extensions/mcp/connection.ts", "        jsonSchemaValidator: anyResult,\n", ""]],
+    ["test/hostile-schemas.test.ts", "in the schema of an MCP tool's results blocks nothing"],
+  ),
+  mutation(
     "views: one damaged run stops lists and recovery",
     [["src/runs/list-runs.ts", "  if (isDamage(error)) return null\n", ""]],
+    ["test/damaged-runs.test.ts", "stops neither listing nor recovery of the others"],
+  ),
+  mutation(
+    "views: a damaged run is missing in lists",
+    [
+      [
+        "src/runs/list-runs.ts",
+        "(error: unknown) => summaryWithout(node, error)",
+        "(error: unknown) => ifDamaged(error)",
+      ],
+    ],
     ["test/damaged-runs.test.ts", "stops neither listing nor recovery of the others"],
   ),
   mutation(

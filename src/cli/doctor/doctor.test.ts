@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { rgPath } from "@vscode/ripgrep"
 import { describe, expect, test } from "vitest"
@@ -222,4 +222,9 @@ test("doctor --store names each run that cannot be read, what is lost and what t
   expect(stdout).toContain("Restore ")
   expect(stdout).not.toContain("whole")
   expect((await longhaul(["runs", "--store", store], bare())).code).toBe(0)
+  // Without its index, each run is read.
+  await rm(join(store, "workspaces/default/.longhaul/index"), { recursive: true })
+  const listed = (await longhaul(["runs", "--status", "damaged", "--store", store], bare())).stdout
+  expect(listed).toMatch(/broken +damaged/)
+  expect(listed).not.toContain("whole")
 })

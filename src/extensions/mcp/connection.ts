@@ -3,6 +3,8 @@ import type {
   Client,
   GetPromptResult,
   InputRequiredResult,
+  JsonSchemaValidator,
+  jsonSchemaValidator,
   Tool as McpTool,
   Progress,
   Prompt,
@@ -238,6 +240,7 @@ export class ServerConnection {
       { name: host.brand.mcpClientName, version: host.brand.mcpClientVersion },
       {
         capabilities: served?.capabilities ?? {},
+        jsonSchemaValidator: anyResult,
         // On a program's channel the question for the revision could hang an older server.
         ...(!isProgram && { versionNegotiation: { mode: "auto" as const } }),
         ...(revision !== undefined && { versionNegotiation: { mode: { pin: revision } } }),
@@ -337,6 +340,16 @@ export class ServerConnection {
       fix: 'Use createRuntime of "longhaul/node", or a server with a url.',
     })
   }
+}
+
+/**
+ * The protocol layer compiles every schema of a server's results, and checks results with JavaScript's own pattern engine. Nothing here
+ * depends on the shape of a result, which the model reads as text: nothing is compiled or checked.
+ */
+const anyResult: jsonSchemaValidator = {
+  getValidator:
+    <T>(): JsonSchemaValidator<T> =>
+    (data) => ({ valid: true, data: data as T, errorMessage: undefined }),
 }
 
 /** The reason that the login gave, which the protocol layer wraps in others. */
