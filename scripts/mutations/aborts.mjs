@@ -7,6 +7,52 @@ const told = (name) => ["test/abort-outward.test.ts", `an MCP server is told tha
 
 export const mutations = [
   mutation(
+    "aborts: the token of a policy service is waited for",
+    [["src/policy/service/client.ts", "await this.#tokens.token(signal)", "await this.#tokens.token()"]],
+    ends("the token of a policy service, and is cancelled"),
+  ),
+  mutation(
+    "aborts: the first run that is aborted ends the token request of the others",
+    [["src/policy/service/credentials.ts", "      if (--pending.waiting > 0) return\n", ""]],
+    [
+      "src/policy/service/credentials.test.ts",
+      "a request for a token that two calls wait for goes on while one of them does",
+    ],
+  ),
+  mutation(
+    "aborts: a run that is aborted while an extension opens has failed",
+    [
+      [
+        "src/run/extensions/open-extensions.ts",
+        '      if (this.#run.controls.signal.aborted) return { reason: "interrupted" }\n',
+        "",
+      ],
+    ],
+    ends("a sample for an MCP server, and is cancelled"),
+  ),
+  mutation(
+    "aborts: a sample for an MCP server is not aborted",
+    [
+      [
+        "src/run/extensions/sample.ts",
+        "conversation.call(messages, cost, controls.signal)",
+        `conversation.call(messages, cost, ${never})`,
+      ],
+    ],
+    ends("a sample for an MCP server, and is cancelled"),
+  ),
+  mutation(
+    "aborts: a summary of a conversation is not aborted",
+    [
+      [
+        "src/backends/native/compaction/summarise.ts",
+        "conversation.call(request, cost, controls.signal)",
+        `conversation.call(request, cost, ${never})`,
+      ],
+    ],
+    ends("the summary of a conversation, and is cancelled"),
+  ),
+  mutation(
     "aborts: a call of an MCP tool is not aborted",
     [
       [

@@ -1,17 +1,21 @@
 import type { ServerResponse } from "node:http"
 import { pi } from "../../src/backends/pi/index.ts"
 import type { PiModel, PiModules } from "../../src/backends/pi/shapes.ts"
+import type { ExtensionRun, OpenedExtension } from "../../src/contract/extension.ts"
 import type { JsonObject } from "../../src/contract/json.ts"
 import type { Model } from "../../src/contract/provider.ts"
 import { api } from "../../src/extensions/api/index.ts"
 import { knowledge } from "../../src/extensions/knowledge/index.ts"
 import { mcp } from "../../src/extensions/mcp/index.ts"
+import { serverRequests } from "../../src/extensions/mcp/server-requests.ts"
 import { skills } from "../../src/extensions/skills/index.ts"
 import { directTransport } from "../../src/hosts/node/http/direct/index.ts"
 import { anthropic, fromAiSdk, google, type NodeRuntimeConfig, nodeFetch, openai } from "../../src/hosts/node/index.ts"
-import { PolicyClient, serviceOf } from "../../src/policy/service/index.ts"
+import { PolicyClient, type PolicyCredentials, serviceOf } from "../../src/policy/service/index.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
 import { brave, duckDuckGo, searxng, tavily, webFetchTool, webSearchTool } from "../../src/tools/index.ts"
+import { defineTool } from "../../src/tools/kernel/define-tool.ts"
+import { countingModel, call as lookCall } from "../compaction/counting-model.ts"
 import type { Answering, HangingServer } from "../support/hanging-server.ts"
 
 /** A call of a run to the outside, to a server that never answers it. */
@@ -158,9 +162,9 @@ const apiRow = (more: object): Outward => ({
   }),
 })
 
-const policyRow = (hook: string): Outward => ({
+const policyRow = (hanging: string, credentials: PolicyCredentials = { apiKey: "key" }): Outward => ({
   answers: ({ url = "" }, _, response) => {
-    if (url.endsWith(hook)) return false
+    if (url.endsWith(hanging)) return false
     response.end(JSON.stringify({ decision: "allow" }))
     return true
   },
@@ -171,7 +175,7 @@ const policyRow = (hook: string): Outward => ({
         serviceOf(
           new PolicyClient({
             baseUrl: url,
-            apiKey: "key",
+            ...credentials,
             timeoutMs: NEVER_MS,
             enforcementFailureMode: "open",
             allowInsecureTransport: true,
@@ -181,6 +185,18 @@ const policyRow = (hook: string): Outward => ({
     },
   }),
 })
+
+/** An MCP server asks for a sample before the run begins its first turn, and the run waits for it. */
+async function sampled(run: ExtensionRun, url: string): Promise<OpenedExtension> {
+  type Handler = (request: { readonly params: object }) => Promise<unknown>
+  const handlers = new Map<string, Handler>()
+  const client = { setRequestHandler: (method: string, handler: Handler) => void handlers.set(method, handler) }
+  // As much of a client as the handlers need.
+  serverRequests(run, "scene", { url, allowSampling: true }, {}).register(client as never)
+  const messages = [{ role: "user", content: { type: "text", text: "Hi" } }]
+  await handlers.get("sampling/createMessage")?.({ params: { maxTokens: 50, messages } })
+  return {}
+}
 
 /** Requests of this process. */
 export const requests: Readonly<Record<string, Outward>> = {
@@ -247,6 +263,26 @@ export const requests: Readonly<Record<string, Outward>> = {
       agents: { types: { helper: { description: "Helps.", system: "Help.", model: models.anthropic(url) } } },
     }),
   },
+  "the summary of a conversation": {
+    config: ({ url }) => ({
+      model: countingModel({ window: 8_000, turn: (_, number) => [lookCall("Look", { number })] }).model,
+      tools: [
+        defineTool({
+          name: "Look",
+          description: "Looks.",
+          inputSchema: { type: "object" },
+          run: () => "alpha beta gamma ".repeat(400),
+        }),
+      ],
+      compaction: { model: models.anthropic(url) },
+    }),
+  },
+  "a sample for an MCP server": {
+    config: ({ url }) => ({
+      model: models.anthropic(url),
+      extensions: [{ name: "sampled", open: (run) => sampled(run, url) }],
+    }),
+  },
   "an MCP server that is connected to": mcpRow("initialize", "never asked"),
   "an MCP server over SSE that is connected to": {
     config: ({ url }) => ({
@@ -275,4 +311,5 @@ export const requests: Readonly<Record<string, Outward>> = {
   },
   "a policy service that decides": policyRow("pre-tool"),
   "a policy service that scans": policyRow("post-tool"),
+  "the token of a policy service": policyRow("token", { clientId: "client", clientSecret: "secret" }),
 }

@@ -159,7 +159,7 @@ export class PolicyClient implements ToolPolicy {
     const { redact = (value) => value } = this.#options
     const text = JSON.stringify(withCapped(redact(body), capped, this.#maxBytes))
     for (let attempt = 0; ; attempt++) {
-      const token = await this.#tokens.token()
+      const token = await this.#tokens.token(signal)
       const headers = {
         authorization: `Bearer ${token}`,
         "content-type": "application/json",

@@ -1,4 +1,5 @@
 import { LonghaulError } from "../../contract/error.ts"
+import { onAbort } from "../../lib/abort.ts"
 import { type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
 
 /** Exactly one of an API key, and a client id with its secret. */
@@ -13,7 +14,7 @@ export interface PolicyCredentials {
 
 /** Returns the bearer token for a request. */
 export interface TokenSource {
-  token(): Promise<string>
+  token(signal?: AbortSignal): Promise<string>
   /** Forgets a token that was refused. False: there is no other one. */
   renew(refused: string): boolean
 }
@@ -48,13 +49,23 @@ export function tokenSource(credentials: PolicyCredentials, base: URL, via: Exch
   )
 }
 
-/** A token from the service, kept until shortly before it expires. Calls at the same time share one request. */
+/** A request for a token that calls wait for. */
+interface Pending {
+  readonly token: Promise<string>
+  readonly stop: AbortController
+  waiting: number
+}
+
+/**
+ * A token from the service, kept until shortly before it expires. Calls at the same time share one request, which ends with the last of
+ * them.
+ */
 class ExchangedToken implements TokenSource {
   readonly #form: string
   readonly #url: URL
   readonly #via: Exchange
   #current: { readonly token: string; readonly until: number } | undefined
-  #pending: Promise<string> | undefined
+  #pending: Pending | undefined
 
   constructor(form: string, url: URL, via: Exchange) {
     this.#form = form
@@ -62,12 +73,29 @@ class ExchangedToken implements TokenSource {
     this.#via = via
   }
 
-  async token(): Promise<string> {
+  async token(signal?: AbortSignal): Promise<string> {
     if (this.#current && performance.now() < this.#current.until) return this.#current.token
-    this.#pending ??= this.#request().finally(() => {
-      this.#pending = undefined
+    this.#pending ??= this.#begin()
+    const pending = this.#pending
+    pending.waiting++
+    const unlink = onAbort(signal, () => {
+      if (--pending.waiting > 0) return
+      // A call that comes now begins its own request.
+      if (this.#pending === pending) this.#pending = undefined
+      pending.stop.abort()
     })
-    return this.#pending
+    return pending.token.finally(unlink)
+  }
+
+  #begin(): Pending {
+    const stop = new AbortController()
+    const token = this.#request(stop.signal)
+    const pending = { token, stop, waiting: 0 }
+    const end = () => {
+      if (this.#pending === pending) this.#pending = undefined
+    }
+    token.then(end, end)
+    return pending
   }
 
   renew(refused: string): boolean {
@@ -75,9 +103,9 @@ class ExchangedToken implements TokenSource {
     return true
   }
 
-  async #request(): Promise<string> {
+  async #request(signal: AbortSignal): Promise<string> {
     const headers = { "content-type": "application/x-www-form-urlencoded", accept: "application/json" }
-    const { status, text } = await exchange(this.#via, this.#url, headers, this.#form)
+    const { status, text } = await exchange(this.#via, this.#url, headers, this.#form, signal)
     if (status !== 200)
       throw new ServiceFailure("answer", "The policy service refused the client's credentials.", status)
     const { access_token: token, token_type: type, expires_in: seconds } = jsonObjectIn(text)

@@ -34,6 +34,7 @@ export class OpenExtensions {
       this.#add(given)
       return this.#missing(given)
     } catch (error) {
+      if (this.#run.controls.signal.aborted) return { reason: "interrupted" }
       return { reason: "failed", failure: asError(error).toJSON() }
     }
   }
