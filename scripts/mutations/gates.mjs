@@ -30,6 +30,43 @@ export const mutations = [
     cell("claude-cli, own call whose decision throws is recorded as denied"),
   ),
   mutation(
+    "gates: a call beside one that waits for a person is decided, and may run",
+    [["src/run/calls/run-call.ts", '      if (this.isAsked) return { kind: "suspended" }\n', ""]],
+    [
+      "src/run/calls/own-calls.test.ts",
+      "a call beside one that waits for a person does not run, although the rules allow it",
+    ],
+  ),
+  mutation(
+    "gates: a second question is recorded beside the first",
+    [
+      ["src/run/calls/run-call.ts", 'suspension.kind === "asked" && !this.isAsked', 'suspension.kind === "asked"'],
+      ["src/run/calls/run-call.ts", '      if (this.isAsked) return { kind: "suspended" }\n', ""],
+    ],
+    ["src/run/calls/own-calls.test.ts", "the first asks, the second is suspended without a question"],
+  ),
+  mutation(
+    "gates: Claude puts off two calls of one step",
+    [["src/backends/claude/gate.ts", "if (this.#suspended) {", "if (false) {"]],
+    ["src/backends/claude/gate.test.ts", ""],
+  ),
+  mutation(
+    "gates: a decision of Claude counts for other arguments under the same id",
+    [
+      [
+        "src/backends/claude/gate.ts",
+        "known.name === name && sameJson(known.args, args)) return",
+        "known.name === name) return",
+      ],
+    ],
+    cell("claude-cli, own call"),
+  ),
+  mutation(
+    "gates: a call of Claude runs with other arguments than those that were decided",
+    [["src/backends/claude/gate.ts", "known?.name === name && sameJson(args, decision.args)", "known?.name === name"]],
+    ["src/backends/claude/gate.test.ts", ""],
+  ),
+  mutation(
     "gates: a call of Codex whose decision throws is recorded as running",
     [
       [codexRun, "await host.authorize(call, tool).catch(() => undefined)", "await host.authorize(call, tool)"],

@@ -81,6 +81,21 @@ test("the intent is durable before the call may run", async () => {
   expect(order).toEqual(["published intent", "may run"])
 })
 
+test("a call beside one that waits for a person does not run, although the rules allow it", async () => {
+  const permits: Permit[] = []
+  const rules = [{ ask: { tool: "Pay", args: { "/to": "Ann" } }, via: "pause" as const }, { allow: { tool: "Pay" } }]
+  await run(
+    async (host) => {
+      recordCall(host, "1", { to: "Ann" })
+      recordCall(host, "2", { to: "Bob" })
+      const calls = [payment("1", { to: "Ann" }), payment("2", { to: "Bob" })]
+      permits.push(...(await Promise.all(calls.map((call) => host.authorize(call, tool)))))
+    },
+    { policy: { rules } },
+  )
+  expect(permits.map(({ kind }) => kind)).toEqual(["suspend", "suspend"])
+})
+
 test("two calls of one step that both need a person: the first asks, the second is suspended without a question", async () => {
   const permits: Permit[] = []
   const rules = [{ ask: { tool: "Pay" }, via: "pause" as const }]

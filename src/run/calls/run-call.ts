@@ -126,7 +126,6 @@ export class CallRunner implements AskedCallRunner {
 
   /** Records the question about a call for which the run has to pause. */
   suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended {
-    if (this.isAsked) return suspended
     return this.#suspendFor({ kind: "asked", request: approvalRequest(this.#run, call, question) })
   }
 

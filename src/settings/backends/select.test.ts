@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { Capabilities, Feature } from "../../contract/capabilities.ts"
 import type { Selection } from "../../contract/run.ts"
 import { fakeBackend } from "../../testing/fake-backend.ts"
-import { meetsRequirements, requirementsOf, selectBackend, supports } from "./select.ts"
+import { featuresIn, meetsRequirements, requirementsOf, selectBackend, supports } from "./select.ts"
 
 function backend(name: string, features: readonly Feature[], more: Partial<Capabilities> = {}) {
   return fakeBackend({ name, script: () => "", capabilities: { features, ...more } })
@@ -37,6 +37,18 @@ describe("CAP-07 CAP-08 features", () => {
     expect(meetsRequirements(coder.capabilities, ["tools", "file_access"])).toBe(true)
     expect(meetsRequirements(coder.capabilities, ["tools", "vision"])).toBe(false)
   })
+})
+
+test.each<[string, readonly Feature[], readonly string[], boolean, readonly Feature[]]>([
+  ["has its own features", ["vision"], [], false, ["vision"]],
+  ["has code_execution with Bash", [], ["Bash"], false, ["code_execution"]],
+  ["has file_access with a tool that reads", [], ["Read"], false, ["file_access"]],
+  ["has mcp with an MCP server", [], [], true, ["mcp"]],
+  ["has each feature once", ["mcp", "file_access"], ["Read", "Write"], true, ["mcp", "file_access"]],
+])("a backend in a run %s", (_, own, tools, hasServers, expected) => {
+  const { capabilities } = backend("x", own)
+  const named = tools.map((name) => ({ name }))
+  expect(featuresIn(capabilities, named, hasServers)).toEqual(expected)
 })
 
 describe("SEL-03 SEL-04 SEL-05 SEL-10 what the work needs", () => {
