@@ -2,11 +2,9 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
 const dist = process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist")
-const { anthropic, createMetricsObserver, createRuntime, defineTool, directTransport, fsStore } = await import(
+const { anthropic, createMetricsObserver, createRuntime, defineTool, fsStore } = await import(
   pathToFileURL(join(dist, "hosts/node/index.js")).href
 )
-
-export { directTransport }
 
 /**
  * Longhaul through the public API of the built package.

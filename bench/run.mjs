@@ -28,7 +28,7 @@ const wanted = (label) => label.toLowerCase().includes(flags.only.toLowerCase())
 const dist = process.env.BENCH_DIST ?? join(import.meta.dirname, "../dist")
 const built = existsSync(join(dist, "hosts/node/index.js"))
 const floors = ["floor", "durable-floor"]
-const available = built ? [...floors, "ours", "ours-direct", "ours-fetch", "ours-policy"] : floors
+const available = built ? [...floors, "ours", "ours-fetch", "ours-policy"] : floors
 if (!built) console.error(`No build in ${dist}: only the floors are measured. Run \`npm run build\` first.\n`)
 
 const root = mkdtempSync(join(tmpdir(), "longhaul-bench-"))

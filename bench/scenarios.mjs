@@ -1,4 +1,4 @@
-export const defaultSubjects = ["floor", "durable-floor", "ours", "ours-direct"]
+export const defaultSubjects = ["floor", "durable-floor", "ours"]
 const andPolicy = [...defaultSubjects, "ours-policy"]
 
 /**
@@ -30,7 +30,7 @@ export const measurements = {
     warmups: 5,
     bracket: { turns: 50, runs: 8 },
     reps: 15,
-    subjects: ["ours", "ours-direct"],
+    subjects: ["ours"],
   },
   deltas20k: { turns: 1, deltas: 20_000, latencyMs: 0, warmups: 1, listen: true, reps: 9, subjects: andPolicy },
   atOnce200: { turns: 10, deltas: 20, latencyMs: 20, concurrency: 200, subjects: andPolicy },
@@ -45,29 +45,27 @@ export const measurements = {
  * against ours ÷ that subject. A goal of Infinity prints the figure only.
  */
 export const rows = [
-  row("50 turns, first run in a process", "first50", { ours: 0.5, "ours-direct": 0.45 }),
-  row("50 turns, second run", "second50", { ours: 0.8, "ours-direct": 0.5, "ours-fetch": 1.1 }),
-  row("50 turns, server latency 20 ms", "latency50", { ours: 0.85, "ours-direct": 0.6 }),
-  row("400 turns", "long400", { ours: 0.45, "ours-direct": 0.35 }),
+  row("50 turns, first run in a process", "first50", { ours: 0.5 }),
+  row("50 turns, second run", "second50", { ours: 0.8, "ours-fetch": 1.1 }),
+  row("50 turns, server latency 20 ms", "latency50", { ours: 0.85 }),
+  row("400 turns", "long400", { ours: 0.45 }),
   row(
     "CPU per turn at 400 ÷ at 50",
     "settled400",
-    { ours: 1.05, "ours-direct": 1.05 },
+    { ours: 1.05 },
     { alone: true, unit: "×", value: (sample) => sample.cpuMs / 400 / (sample.shortCpuMs / 50) },
   ),
-  row("20,000 deltas in a turn, with a listener (ours joins bursts)", "deltas20k", { ours: 0.75, "ours-direct": 0.65 }),
-  row("200 concurrent runs, CPU per run", "atOnce200", { ours: 0.85, "ours-direct": 0.58 }),
-  row("1,000 concurrent runs, CPU per run", "atOnce1000", { ours: 0.75, "ours-direct": 0.58 }),
+  row("20,000 deltas in a turn, with a listener (ours joins bursts)", "deltas20k", { ours: 0.75 }),
+  row("200 concurrent runs, CPU per run", "atOnce200", { ours: 0.85 }),
+  row("1,000 concurrent runs, CPU per run", "atOnce1000", { ours: 0.75 }),
   row(
     "1,000 concurrent runs, peak RSS",
     "atOnce1000",
-    { ours: 180, "ours-direct": 165 },
+    { ours: 180 },
     { alone: true, unit: "MB", value: (sample) => sample.peakRssMb },
   ),
   row("50 at once, one event per packet", "packets50", { ours: Infinity }),
-  row("50 at once, one event per packet, ÷ default", "packets50", { "ours-direct": 0.65 }, { beside: "ours" }),
   row("50 at once, one event per packet, TLS", "packets50tls", { ours: Infinity }),
-  row("50 at once, one event per packet, TLS, ÷ default", "packets50tls", { "ours-direct": 0.65 }, { beside: "ours" }),
   policyRow("50 turns, first run in a process", "first50"),
   policyRow("50 turns, second run", "second50"),
   policyRow("50 turns, server latency 20 ms", "latency50"),

@@ -129,7 +129,7 @@ export const topics = [
       ["ProviderOptions", "StreamDeadlines"],
       ["fromAiSdk", "AiSdkOptions"],
       ["native", "NativeOptions", "RetryPolicy"],
-      ["nodeTransport", "NodeTransportOptions", "directTransport", "ConnectOptions"],
+      ["nodeTransport", "NodeTransportOptions", "ConnectOptions"],
       ["Pricing", "Price"],
     ],
     listed: ["parseModelName"],

@@ -1,14 +1,13 @@
 import http, { type IncomingMessage, type ServerResponse } from "node:http"
 import { afterEach, describe, expect, test } from "vitest"
-import { anthropic, createRuntime, defineTool, native, type RunEvent } from "../src/hosts/node/index.ts"
+import { anthropic, createRuntime, defineTool, native, nodeTransport, type RunEvent } from "../src/hosts/node/index.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { createSimulator } from "../src/testing/index.ts"
 import { listen, stopServers } from "./support/proxy-servers.ts"
-import { transports } from "./support/transports.ts"
 
 afterEach(stopServers)
 
-describe.each(transports)("$name", ({ create }) => {
+describe("nodeTransport", () => {
   test("a kept connection cut while the server works leaves a retry record for each extra request", async () => {
     const simulator = createSimulator({
       script: ({ lastToolResults: [result] }) =>
@@ -25,7 +24,7 @@ describe.each(transports)("$name", ({ create }) => {
     const events: RunEvent[] = []
     const runtime = createRuntime({
       store: memoryStore(),
-      transport: create({}, {}),
+      transport: nodeTransport({}, {}),
       model: anthropic({ model: "claude-sonnet-4-6", apiKey: "key", baseUrl }),
       backend: native({ retry: { firstMs: 1 } }),
       tools: [

@@ -4,7 +4,6 @@ import { createOpenAI } from "@ai-sdk/openai"
 import { createOpenAI as createOpenAiV4 } from "ai-sdk-openai-v4"
 import { afterAll, describe, expect, test } from "vitest"
 import type { Model } from "../src/contract/provider.ts"
-import { directTransport } from "../src/hosts/node/http/direct/index.ts"
 import { nodeTransport } from "../src/hosts/node/http/http-transport.ts"
 import { type Served, serve } from "../src/hosts/node/http/serve.ts"
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../src/providers/ai-sdk/index.ts"
@@ -14,7 +13,7 @@ import { openai } from "../src/providers/openai/index.ts"
 import { type BenchOptions, type ProviderBench, providerCases } from "../src/testing/index.ts"
 
 const servers: Served[] = []
-const [defaultTransport, ownTransport] = [nodeTransport(), directTransport()]
+const transport = nodeTransport()
 afterAll(async () => {
   for (const server of servers) await server.close()
 })
@@ -29,7 +28,6 @@ function bench(
   model: (options: BenchOptions & { readonly baseUrl: string }) => Model,
   lacks: Readonly<Record<string, string>> = {},
   name: string = origin,
-  transport = defaultTransport,
 ): NamedBench {
   return {
     name,
@@ -121,9 +119,6 @@ function aiSdkBench(
 
 const benches: readonly NamedBench[] = [
   ...ours.map((each) => bench(...each)),
-  ...ours.map(([origin, model, lacks, name = origin]) =>
-    bench(origin, model, lacks, `${name}, directTransport`, ownTransport),
-  ),
   aiSdkBench("v3: anthropic", "anthropic:claude-sonnet-4-6", v3Lacks, ({ baseUrl, apiKey }) =>
     createAnthropic({ baseURL: `${baseUrl}/v1`, apiKey })("claude-sonnet-4-6"),
   ),

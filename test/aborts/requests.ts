@@ -9,7 +9,6 @@ import { knowledge } from "../../src/extensions/knowledge/index.ts"
 import { mcp } from "../../src/extensions/mcp/index.ts"
 import { serverRequests } from "../../src/extensions/mcp/server-requests.ts"
 import { skills } from "../../src/extensions/skills/index.ts"
-import { directTransport } from "../../src/hosts/node/http/direct/index.ts"
 import { anthropic, fromAiSdk, google, type NodeRuntimeConfig, nodeFetch, openai } from "../../src/hosts/node/index.ts"
 import { PolicyClient, type PolicyCredentials, serviceOf } from "../../src/policy/service/index.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
@@ -208,9 +207,6 @@ export const requests: Readonly<Record<string, Outward>> = {
   ),
   "a request to the model over the host's own fetch": {
     config: ({ url }) => ({ model: models.anthropic(url), fetch: (...given) => fetch(...given) }),
-  },
-  "a request to the model over our own HTTP client": {
-    config: ({ url }) => ({ model: models.anthropic(url), transport: directTransport() }),
   },
   "a request of Pi to its model": {
     backend: "pi",

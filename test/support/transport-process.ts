@@ -8,7 +8,6 @@ import { build } from "esbuild"
 import { afterAll, beforeAll } from "vitest"
 import type { Json } from "../../src/contract/json.ts"
 import { certificate } from "./proxy-servers.ts"
-import type { TransportName } from "./transports.ts"
 import { WATCHDOG_MS } from "./watchdog.ts"
 
 const run = promisify(execFile)
@@ -18,7 +17,7 @@ const authority = join(folder, "authority.pem")
 beforeAll(async () => {
   writeFileSync(authority, certificate.cert)
   await build({
-    entryPoints: [fileURLToPath(new URL("./transports.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(new URL("../../src/hosts/node/http/http-transport.ts", import.meta.url))],
     outfile: join(folder, "transport.mjs"),
     bundle: true,
     format: "esm",
@@ -32,10 +31,10 @@ afterAll(() => rmSync(folder, { recursive: true }))
  * The result of the code in a separate process that trusts the test certificate and must exit on its own. It has
  * `given` and `ask(url, variables)`, which resolves with status and body, or with the failure's code and message.
  */
-export async function inProcess(transport: TransportName, code: string, given: Json): Promise<unknown> {
+export async function inProcess(code: string, given: Json): Promise<unknown> {
   const file = join(folder, `${scripts++}.mjs`)
   writeFileSync(file, `${PRELUDE}console.log(JSON.stringify(await (async () => { ${code} })()))\n`)
-  const { stdout } = await run(process.execPath, [file, transport, JSON.stringify(given)], {
+  const { stdout } = await run(process.execPath, [file, JSON.stringify(given)], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: authority },
     timeout: WATCHDOG_MS,
   })
@@ -45,13 +44,12 @@ export async function inProcess(transport: TransportName, code: string, given: J
 let scripts = 0
 
 const PRELUDE = `
-  import { transports } from "./transport.mjs"
-  const { create } = transports.find(({ name }) => name === process.argv[2])
-  const given = JSON.parse(process.argv[3])
+  import { nodeTransport } from "./transport.mjs"
+  const given = JSON.parse(process.argv[2])
   const made = new Map()
   function transportOf(variables) {
     const key = JSON.stringify(variables)
-    if (!made.has(key)) made.set(key, create({}, variables))
+    if (!made.has(key)) made.set(key, nodeTransport({}, variables))
     return made.get(key)
   }
   async function ask(url, variables = {}) {

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest"
 import {
   createAgentTools,
   createRuntime as createNodeRuntime,
-  directTransport,
   nodeFetch,
   nodeFiles,
   nodeSearch,
@@ -62,7 +61,6 @@ const refusals: readonly [what: string, call: () => unknown, meant: string][] = 
   ["taskTools", () => taskTools(untyped({ maxRun: 1 })), "maxRuns"],
   ["brave", () => brave(untyped({ apikey: "k" })), "apiKey"],
   ["nodeTransport", () => nodeTransport(untyped({ connectTimeout: 5 })), "connectTimeoutMs"],
-  ["directTransport", () => directTransport(untyped({ cat: "x" })), "ca"],
   ["nodeFiles", () => nodeFiles(untyped({ root: ["."] })), "roots"],
   ["nodeSearch", () => nodeSearch(untyped({ roots: ["."], hiden: [] })), "hidden"],
   ["nodeFetch", () => nodeFetch(untyped({ allows: [] })), "allow"],

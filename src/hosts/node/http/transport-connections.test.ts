@@ -5,9 +5,6 @@ import { certificate, listen, stopServers } from "../../../../test/support/proxy
 import { askOver, startRaw, whenClosed } from "../../../../test/support/raw-server.ts"
 import { selfSigned } from "../../../../test/support/self-signed.ts"
 import { inProcess } from "../../../../test/support/transport-process.ts"
-import { transports } from "../../../../test/support/transports.ts"
-import { ConnectionPools } from "./direct/connections.ts"
-import { socketTransport } from "./direct/transport.ts"
 import { keepAliveAgent } from "./http-agent.ts"
 import { nodeTransport } from "./http-transport.ts"
 
@@ -16,7 +13,7 @@ afterEach(stopServers)
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 const SURPLUS = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil"
 
-describe.each(transports)("$name", ({ name, create }) => {
+describe("nodeTransport", () => {
   test("bytes after a response, in the same read but another TLS record, never become the next response", async () => {
     const server = tls.createServer(certificate)
     const { port, requests } = await startRaw(
@@ -26,7 +23,7 @@ describe.each(transports)("$name", ({ name, create }) => {
       },
       { server, event: "secureConnection" },
     )
-    const ask = askOver(create({ ca: certificate.cert }, {}))
+    const ask = askOver(nodeTransport({ ca: certificate.cert }, {}))
     const url = `https://localhost:${await listen(relayInOnePiece(port))}/`
     for (let time = 0; time < 3; time++) expect(await ask(url)).toBe("200 ok")
     expect(requests.map(({ connection }) => connection)).toEqual([0, 1, 2])
@@ -34,7 +31,7 @@ describe.each(transports)("$name", ({ name, create }) => {
 
   test("unexpected bytes on an idle connection close it", async () => {
     const { url, connections } = await startRaw((socket) => socket.write(OK))
-    const ask = askOver(create({}, {}))
+    const ask = askOver(nodeTransport({}, {}))
     await ask(url)
     connections[0]?.write(SURPLUS)
     await whenClosed(connections[0])
@@ -43,14 +40,14 @@ describe.each(transports)("$name", ({ name, create }) => {
 
   test("requests with different keys never share a connection; requests with the same key do", async () => {
     const { url, requests } = await startRaw((socket) => socket.write(OK))
-    const ask = askOver(create({}, {}))
+    const ask = askOver(nodeTransport({}, {}))
     for (const key of ["a", "b", "a", "b"]) await ask(url, { headers: { "x-api-key": key } })
     expect(requests.map(({ connection }) => connection)).toEqual([0, 1, 0, 1])
   })
 
   test("an unfinished TLS handshake fails after the connect timeout", async () => {
     const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
-    const ask = askOver(create({ connectTimeoutMs: 50 }, {}))
+    const ask = askOver(nodeTransport({ connectTimeoutMs: 50 }, {}))
     const url = `https://127.0.0.1:${await listen(silent)}/`
     await expect(ask(url)).rejects.toMatchObject({
       code: "network",
@@ -62,7 +59,7 @@ describe.each(transports)("$name", ({ name, create }) => {
   test("a proxy that never opens its tunnel fails after the connect timeout", async () => {
     const silent = net.createServer((socket) => socket.on("error", () => {}).resume())
     const variables = { https_proxy: `http://127.0.0.1:${await listen(silent)}` }
-    const ask = askOver(create({ connectTimeoutMs: 50 }, variables))
+    const ask = askOver(nodeTransport({ connectTimeoutMs: 50 }, variables))
     await expect(ask("https://api.example/")).rejects.toMatchObject({
       code: "network",
       message: expect.stringMatching(/ETIMEDOUT/),
@@ -70,14 +67,14 @@ describe.each(transports)("$name", ({ name, create }) => {
   })
 
   test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a connect timeout of %d is config_invalid", (timeoutMs) => {
-    expect(() => create({ connectTimeoutMs: timeoutMs }, {})).toThrow(
+    expect(() => nodeTransport({ connectTimeoutMs: timeoutMs }, {})).toThrow(
       expect.objectContaining({ code: "config_invalid" }),
     )
   })
 
   test("an active connection outlives the connect timeout", async () => {
     const { url } = await startRaw((socket) => setTimeout(() => socket.write(OK), 60))
-    const ask = askOver(create({ connectTimeoutMs: 40 }, {}))
+    const ask = askOver(nodeTransport({ connectTimeoutMs: 40 }, {}))
     expect(await ask(url)).toBe("200 ok")
   })
 
@@ -88,7 +85,7 @@ describe.each(transports)("$name", ({ name, create }) => {
       const cut = Object.assign(new Error("cut"), { code: "ECUT" })
       subscribe("net.client.socket", ({ socket }) => socket.once("connect", () => socket.destroy(cut)))
       return ask(given)`
-    expect(await inProcess(name, code, url)).toMatch(/^network: .* \(ECUT\)\.$/)
+    expect(await inProcess(code, url)).toMatch(/^network: .* \(ECUT\)\.$/)
   })
 
   test("a server that asks for a client certificate gets cert and key", async () => {
@@ -97,30 +94,19 @@ describe.each(transports)("$name", ({ name, create }) => {
     server.on("tlsClientError", () => {})
     const { port } = await startRaw((socket) => socket.write(OK), { server, event: "secureConnection" })
     const url = `https://localhost:${port}/`
-    await expect(askOver(create({ ca: certificate.cert }, {}))(url)).rejects.toMatchObject({ code: "network" })
-    expect(await askOver(create({ ca: certificate.cert, ...client }, {}))(url)).toBe("200 ok")
+    await expect(askOver(nodeTransport({ ca: certificate.cert }, {}))(url)).rejects.toMatchObject({ code: "network" })
+    expect(await askOver(nodeTransport({ ca: certificate.cert, ...client }, {}))(url)).toBe("200 ok")
   })
 })
 
-describe.each([
-  {
-    name: "nodeTransport",
-    limited(idleMs: number) {
-      const agent = keepAliveAgent(false, {}, { idleMs, mostIdle: 3 })
-      return {
-        transport: nodeTransport({ agent }, {}),
-        pools: () => Object.keys(agent.sockets).length + Object.keys(agent.freeSockets).length,
-      }
-    },
-  },
-  {
-    name: "directTransport",
-    limited(idleMs: number) {
-      const pools = new ConnectionPools({ idleMs, mostIdle: 3 })
-      return { transport: socketTransport({}, undefined, pools), pools: () => pools.size }
-    },
-  },
-])("$name", ({ limited }) => {
+/** A transport with limits for connections at rest, and the number of its pools. */
+function limited(idleMs: number) {
+  const agent = keepAliveAgent(false, {}, { idleMs, mostIdle: 3 })
+  const pools = () => Object.keys(agent.sockets).length + Object.keys(agent.freeSockets).length
+  return { transport: nodeTransport({ agent }, {}), pools }
+}
+
+describe("connections at rest of nodeTransport", () => {
   test("idle connections are closed after the idle time, and their pools are removed", async () => {
     const { url, connections } = await startRaw((socket) => socket.write(OK))
     const { transport, pools } = limited(50)

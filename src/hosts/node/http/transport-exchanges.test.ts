@@ -3,18 +3,18 @@ import { once } from "node:events"
 import type { Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
 import { afterEach, describe, expect, test } from "vitest"
+import { cut } from "../../../../test/support/cut-bytes.ts"
 import { stopServers } from "../../../../test/support/proxy-servers.ts"
-import { cut } from "../../../../test/support/raw-responses.ts"
 import { askOver, startRaw, whenClosed } from "../../../../test/support/raw-server.ts"
 import { inProcess } from "../../../../test/support/transport-process.ts"
-import { transports } from "../../../../test/support/transports.ts"
+import { nodeTransport } from "./http-transport.ts"
 
 afterEach(stopServers)
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
-describe.each(transports)("$name", ({ name, create }) => {
-  const ask = askOver(create({}, {}))
+describe("nodeTransport", () => {
+  const ask = askOver(nodeTransport({}, {}))
 
   test("a connection is kept and reused for the next request", async () => {
     const { url, requests } = await startRaw((socket) => socket.write(OK))
@@ -191,7 +191,7 @@ describe.each(transports)("$name", ({ name, create }) => {
   test("a process exits although idle connections exist", async () => {
     const { url, connections } = await startRaw((socket) => socket.write(OK))
     const code = "return Promise.all([ask(given), ask(given), ask(given)])"
-    expect(await inProcess(name, code, url)).toEqual(["200 ok", "200 ok", "200 ok"])
+    expect(await inProcess(code, url)).toEqual(["200 ok", "200 ok", "200 ok"])
     expect(connections.length).toBe(3)
   })
 })

@@ -3,7 +3,7 @@ import net, { type Socket } from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
 import { listen, stopServers } from "../../../../test/support/proxy-servers.ts"
 import { askOver, startRaw, whenClosed } from "../../../../test/support/raw-server.ts"
-import { transports } from "../../../../test/support/transports.ts"
+import { nodeTransport } from "./http-transport.ts"
 
 afterEach(stopServers)
 
@@ -19,8 +19,8 @@ const cuts: readonly (readonly [string, (socket: Socket, bytes?: string) => unkn
   ],
 ]
 
-describe.each(transports)("$name", ({ create }) => {
-  const ask = askOver(create({}, {}))
+describe("nodeTransport", () => {
+  const ask = askOver(nodeTransport({}, {}))
 
   test.each(cuts)("a request whose kept connection is %s without a response fails and is sent once", async (_, cut) => {
     const { url, requests } = await startRaw((socket, { index }) => (index === 1 ? cut(socket) : socket.write(OK)))

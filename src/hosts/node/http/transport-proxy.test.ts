@@ -6,13 +6,13 @@ import type { Duplex } from "node:stream"
 import { afterEach, describe, expect, test } from "vitest"
 import { listen, startProxy, startTarget, stopServers } from "../../../../test/support/proxy-servers.ts"
 import { inProcess } from "../../../../test/support/transport-process.ts"
-import { transports } from "../../../../test/support/transports.ts"
 import { LonghaulError } from "../../../contract/error.ts"
 import type { Transport } from "../../../contract/provider.ts"
+import { nodeTransport } from "./http-transport.ts"
 
 afterEach(stopServers)
 
-describe.each(transports)("$name", ({ name, create }) => {
+describe("nodeTransport", () => {
   test("an https target is reached through a tunnel, which is kept for the next request", async () => {
     const target = await startTarget(https)
     const proxy = await startProxy()
@@ -75,7 +75,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const url = `http://localhost:${target.port}/v1?q=1`
-    const transport = create({}, { http_proxy: proxy.url })
+    const transport = nodeTransport({}, { http_proxy: proxy.url })
     for (let time = 0; time < 2; time++) {
       expect(await stream(transport, url)).toBe("200 POST /v1?q=1 test asked")
     }
@@ -122,7 +122,7 @@ describe.each(transports)("$name", ({ name, create }) => {
 
   test("a response of a target behind the proxy is attributed to the target, whatever its status", async () => {
     const proxy = await startProxy({ refuse: 403 })
-    expect(await stream(create({}, { http_proxy: proxy.url }), "http://api.example/v1")).toBe("403 no")
+    expect(await stream(nodeTransport({}, { http_proxy: proxy.url }), "http://api.example/v1")).toBe("403 no")
   })
 
   test.each(["http", "https"])("an unreachable proxy is named in the error for an %s target", async (protocol) => {
@@ -161,8 +161,8 @@ describe.each(transports)("$name", ({ name, create }) => {
     const proxy = await startProxy()
     const url = `http://localhost:${target.port}/`
     const socks = { ALL_PROXY: "socks5h://127.0.0.1:1080" }
-    expect(await stream(create({}, { ...socks, http_proxy: proxy.url }), url)).toBe("200 POST / test asked")
-    expect(await stream(create({}, { ...socks, NO_PROXY: "localhost" }), url)).toBe("200 POST / test asked")
+    expect(await stream(nodeTransport({}, { ...socks, http_proxy: proxy.url }), url)).toBe("200 POST / test asked")
+    expect(await stream(nodeTransport({}, { ...socks, NO_PROXY: "localhost" }), url)).toBe("200 POST / test asked")
     expect(proxy.seen.length).toBe(1)
   })
 
@@ -170,7 +170,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const url = `http://localhost:${target.port}/`
-    expect(await stream(create({}, { HTTP_PROXY: proxy.url }), url)).toBe("200 POST / test asked")
+    expect(await stream(nodeTransport({}, { HTTP_PROXY: proxy.url }), url)).toBe("200 POST / test asked")
     expect(proxy.seen).toEqual([])
   })
 
@@ -178,7 +178,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const { host } = new URL(proxy.url)
-    await stream(create({}, { http_proxy: host }), `http://localhost:${target.port}/`)
+    await stream(nodeTransport({}, { http_proxy: host }), `http://localhost:${target.port}/`)
     expect(proxy.seen.length).toBe(1)
   })
 
@@ -186,7 +186,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     const target = await startTarget(http)
     const proxy = await startProxy()
     const url = `http://localhost:${target.port}/`
-    const answer = await stream(create({}, { http_proxy: proxy.url, NO_PROXY: "other, localhost" }), url)
+    const answer = await stream(nodeTransport({}, { http_proxy: proxy.url, NO_PROXY: "other, localhost" }), url)
     expect(answer).toBe("200 POST / test asked")
     expect(proxy.seen).toEqual([])
   })
@@ -194,7 +194,7 @@ describe.each(transports)("$name", ({ name, create }) => {
   test("proxy variables are read when the transport is created, and not again", async () => {
     const target = await startTarget(http)
     const variables: Record<string, string> = {}
-    const transport = create({}, variables)
+    const transport = nodeTransport({}, variables)
     variables.http_proxy = "http://127.0.0.1:1"
     expect(await stream(transport, `http://localhost:${target.port}/`)).toBe("200 POST / test asked")
   })
@@ -204,7 +204,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     const silent = net.createServer((socket) => sockets.push(socket))
     const variables = { HTTPS_PROXY: `http://127.0.0.1:${await listen(silent)}` }
     const controller = new AbortController()
-    const streaming = stream(create({}, variables), "https://api.example/", controller.signal)
+    const streaming = stream(nodeTransport({}, variables), "https://api.example/", controller.signal)
     await once(silent, "connection")
     const closed = once(sockets[0]?.resume() as Duplex, "close")
     controller.abort()
@@ -225,7 +225,6 @@ describe.each(transports)("$name", ({ name, create }) => {
   /** The result of a separate process, which trusts the certificate and exits only if no idle connection holds it. */
   async function ask(urls: readonly string[], variables: Readonly<Record<string, string>>): Promise<unknown> {
     return inProcess(
-      name,
       "const all = []; for (const url of given.urls) all.push(await ask(url, given.variables)); return all",
       { urls, variables },
     )
@@ -248,7 +247,7 @@ describe.each(transports)("$name", ({ name, create }) => {
   }
 
   async function failureOf(url: string, variables: Readonly<Record<string, string>>): Promise<LonghaulError> {
-    const error = await stream(create({}, variables), url).catch((thrown: unknown) => thrown)
+    const error = await stream(nodeTransport({}, variables), url).catch((thrown: unknown) => thrown)
     if (!LonghaulError.is(error)) throw new Error(`Not a failure of ours: ${String(error)}`)
     return error
   }

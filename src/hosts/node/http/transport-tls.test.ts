@@ -3,12 +3,12 @@ import net, { type Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
 import tls, { type TLSSocket, type TlsOptions } from "node:tls"
 import { afterEach, describe, expect, test } from "vitest"
+import { cut } from "../../../../test/support/cut-bytes.ts"
 import { certificate, listen, startProxy, stopServers } from "../../../../test/support/proxy-servers.ts"
-import { cut } from "../../../../test/support/raw-responses.ts"
 import { askOver, type RawAnswer, startRaw, whenClosed } from "../../../../test/support/raw-server.ts"
 import { inProcess } from "../../../../test/support/transport-process.ts"
-import { transports } from "../../../../test/support/transports.ts"
 import { addressOf } from "./address.ts"
+import { nodeTransport } from "./http-transport.ts"
 
 afterEach(stopServers)
 
@@ -17,12 +17,12 @@ const LAST = OK.replace("content-length", "connection: close\r\ncontent-length")
 const TWICE = "return [await ask(given), await ask(given)]"
 const versions = ["TLSv1.2", "TLSv1.3"] as const
 
-describe.each(transports)("$name", ({ name, create }) => {
-  const ask = askOver(create({}, {}))
+describe("nodeTransport", () => {
+  const ask = askOver(nodeTransport({}, {}))
 
   test("TLS requests share one connection, with HTTP/1.1 and the server's name", async () => {
     const { port, connections } = await startSecure((socket) => socket.write(OK))
-    expect(await inProcess(name, TWICE, `https://localhost:${port}/`)).toEqual(["200 ok", "200 ok"])
+    expect(await inProcess(TWICE, `https://localhost:${port}/`)).toEqual(["200 ok", "200 ok"])
     expect(connections.map(({ alpnProtocol, servername }) => [alpnProtocol, servername])).toEqual([
       ["http/1.1", "localhost"],
     ])
@@ -30,13 +30,13 @@ describe.each(transports)("$name", ({ name, create }) => {
 
   test("a certificate is also checked against an IP address", async () => {
     const { port, connections } = await startSecure((socket) => socket.write(OK))
-    expect(await inProcess(name, TWICE, `https://127.0.0.1:${port}/`)).toEqual(["200 ok", "200 ok"])
+    expect(await inProcess(TWICE, `https://127.0.0.1:${port}/`)).toEqual(["200 ok", "200 ok"])
     expect(connections.map(({ servername }) => servername)).toEqual([false])
   })
 
   test.each(versions)("the second connection resumes the TLS session of the first: %s", async (maxVersion) => {
     const { port, resumed } = await startSecure((socket) => socket.write(LAST), { maxVersion })
-    expect(await inProcess(name, TWICE, `https://localhost:${port}/`)).toEqual(["200 ok", "200 ok"])
+    expect(await inProcess(TWICE, `https://localhost:${port}/`)).toEqual(["200 ok", "200 ok"])
     expect(resumed).toEqual([false, true])
   })
 
@@ -55,11 +55,12 @@ describe.each(transports)("$name", ({ name, create }) => {
   test.each(versions)("with a certificate for another name no byte of the request is sent, %s", async (maxVersion) => {
     const { port, heard, requests, whenAllClosed } = await startSecure((socket) => socket.write(LAST), { maxVersion })
     const [known, other] = [`https://localhost:${port}/`, `https://0.0.0.0:${port}/`]
-    const answers = await inProcess(
-      name,
-      "const all = []; for (const url of given) all.push(await ask(url)); return all",
-      [known, other, other, known],
-    )
+    const answers = await inProcess("const all = []; for (const url of given) all.push(await ask(url)); return all", [
+      known,
+      other,
+      other,
+      known,
+    ])
     const refusal = `network: The connection to 0.0.0.0:${port} failed (ERR_TLS_CERT_ALTNAME_INVALID).`
     expect(answers).toEqual(["200 ok", refusal, refusal, "200 ok"])
     await whenAllClosed(4)
@@ -75,7 +76,7 @@ describe.each(transports)("$name", ({ name, create }) => {
       variables: { HTTPS_PROXY: proxy.url.replace("127.0.0.1", "localhost") },
     }
     const refusal = `network: The connection to 0.0.0.0:${port} failed (ERR_TLS_CERT_ALTNAME_INVALID).`
-    expect(await inProcess(name, "return ask(given.url, given.variables)", given)).toBe(refusal)
+    expect(await inProcess("return ask(given.url, given.variables)", given)).toBe(refusal)
     expect(heard()).toBe(0)
   })
 
@@ -85,7 +86,7 @@ describe.each(transports)("$name", ({ name, create }) => {
       url: `${protocol}://localhost:1/`,
       variables: { ALL_PROXY: proxy.url.replace("127.0.0.1", "0.0.0.0") },
     }
-    const answer = await inProcess(name, "return ask(given.url, given.variables)", given)
+    const answer = await inProcess("return ask(given.url, given.variables)", given)
     expect(answer).toMatch(
       /^network: The connection to the proxy 0\.0\.0\.0:\d+ failed \(ERR_TLS_CERT_ALTNAME_INVALID\)\.$/,
     )
@@ -105,7 +106,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     const round = () => Promise.all(Array.from({ length: 50 }, (_, number) => ask(given + number)))
     return [await round(), await round()]`
     const expected = Array.from({ length: 50 }, (_, number) => `200 ${pattern(number)}`)
-    expect(await inProcess(name, code, `https://localhost:${port}/`)).toEqual([expected, expected])
+    expect(await inProcess(code, `https://localhost:${port}/`)).toEqual([expected, expected])
     expect(connections.length).toBe(50)
   })
 
@@ -115,7 +116,7 @@ describe.each(transports)("$name", ({ name, create }) => {
     ["has failed where it is cut in a chunk", chunked("ok").slice(0, -9), expect.stringMatching(/^network: /)],
   ])("a TLS response that ends with the connection %s", async (_, bytes, expected) => {
     const { port } = await startSecure((socket) => socket.end(bytes))
-    expect(await inProcess(name, "return ask(given)", `https://localhost:${port}/`)).toEqual(expected)
+    expect(await inProcess("return ask(given)", `https://localhost:${port}/`)).toEqual(expected)
   })
 
   test("an abort cancels an unfinished TLS handshake", async () => {
