@@ -22,13 +22,26 @@ module.exports = {
       name: "lib-imports-contract-only",
       severity: "error",
       from: { path: "^src/lib/", pathNot: "\\.test(-d)?\\.ts$" },
-      to: { pathNot: "^src/(contract|lib)/|node_modules/(@cfworker/json-schema|entities|re2js)/" },
+      to: { pathNot: "^src/(contract|lib)/|node_modules/(@cfworker/json-schema|@noble/hashes|entities|re2js)/" },
     },
     {
       name: "rooms-never-import-siblings",
       severity: "error",
       from: { path: `^src/${room}/`, pathNot: "\\.test(-d)?\\.ts$" },
       to: { path: "^src/", pathNot: ["^src/(contract|lib)/", "^src/$1/", declaration] },
+    },
+    {
+      name: "backends-share-through-shared",
+      severity: "error",
+      from: { path: "^src/backends/([^/]+)/", pathNot: "\\.test(-d)?\\.ts$" },
+      // `claude` holds what both ways to Claude Code have in common.
+      to: { path: "^src/backends/", pathNot: ["^src/backends/(shared|claude)/", "^src/backends/$1/"] },
+    },
+    {
+      name: "shared-imports-no-backend",
+      severity: "error",
+      from: { path: "^src/backends/shared/", pathNot: "\\.test(-d)?\\.ts$" },
+      to: { path: "^src/backends/", pathNot: "^src/backends/shared/" },
     },
     {
       name: "declarations-import-contract-and-lib-only",

@@ -6,18 +6,19 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
-import { Dialogue } from "../src/backends/native/dialogue.ts"
+import { Dialogue } from "../src/backends/shared/dialogue.ts"
 import { random } from "../src/cli/crashtest/random.ts"
 import type { RunRecord } from "../src/contract/event.ts"
 import type { RunResult } from "../src/contract/result.ts"
 import { createOnlyStore, createRuntime, fsStore } from "../src/hosts/node/index.ts"
 import { RunProjection } from "../src/journal/projection.ts"
 import { digestOf, type Order, type Paid } from "./compaction/kill-worker.ts"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 /** Runs, and how often the process of each is killed around its compactions. */
 const runs = Number(process.env.LONGHAUL_COMPACTION_SIGKILLS ?? 1)
 const KILLS = 4
-const timeout = 30_000 + runs * KILLS * 15_000
+const timeout = WATCHDOG_MS + runs * KILLS * 15_000
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-compaction-kills-"))
 const program = join(scratch, "worker.mjs")
 const children = new Set<ChildProcess>()

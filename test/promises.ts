@@ -77,8 +77,8 @@ export const promises: readonly Promised[] = [
     text: "Internal parts are importable: the Claude SDK provider, compaction, the tool context",
     proof: [
       ["test/promises/backends.test.ts", "BK-14"],
-      ["src/backends/native/compaction/index.test.ts", "old results go first, without a model"],
-      ["src/backends/native/compaction/index.test.ts", "rejects with compaction_stuck and the fix"],
+      ["src/backends/shared/compaction/index.test.ts", "old results go first, without a model"],
+      ["src/backends/shared/compaction/index.test.ts", "rejects with compaction_stuck and the fix"],
       ["src/tools/kernel/tool-context.test.ts", "a tool reads its folder, its files and its ids from the context"],
     ],
   },
@@ -754,10 +754,10 @@ export const promises: readonly Promised[] = [
     id: "LOOP-02",
     text: "Messages are normalised: blanks stripped, roles alternate, calls paired",
     proof: [
-      ["src/backends/native/dialogue.test.ts", "adjacent messages of the same role are merged into one"],
-      ["src/backends/native/dialogue.test.ts", "blank texts and empty messages"],
+      ["src/backends/shared/dialogue.test.ts", "adjacent messages of the same role are merged into one"],
+      ["src/backends/shared/dialogue.test.ts", "blank texts and empty messages"],
       [
-        "src/backends/native/dialogue.test.ts",
+        "src/backends/shared/dialogue.test.ts",
         "each call has one result: stray results are dropped, missing ones become errors, in call order",
       ],
     ],

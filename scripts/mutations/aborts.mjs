@@ -45,7 +45,7 @@ export const mutations = [
     "aborts: a summary of a conversation is not aborted",
     [
       [
-        "src/backends/native/compaction/summarise.ts",
+        "src/backends/shared/compaction/summarise.ts",
         "conversation.call(request, cost, controls.signal)",
         `conversation.call(request, cost, ${never})`,
       ],

@@ -9,7 +9,7 @@ const runtime = "src/run"
 const fault = (name) => ["test/compaction-faults.test.ts", name]
 const fold = (name) => ["src/journal/context-fold.test.ts", name]
 
-const bound = (name) => ["src/backends/native/compaction/bounds.test.ts", name]
+const bound = (name) => ["src/backends/shared/compaction/bounds.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -153,6 +153,6 @@ export const mutations = [
   mutation(
     "compaction: summaries of a smaller window end a run with a larger one",
     [[native, "this.#recent.filter((past) => past.window >= Math.round(window))", "this.#recent"]],
-    ["src/backends/native/compaction/compactor.test.ts", "summaries of a smaller window are no sign"],
+    ["src/backends/shared/compaction/compactor.test.ts", "summaries of a smaller window are no sign"],
   ),
 ]

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
-import { Dialogue } from "../../src/backends/native/dialogue.ts"
 import { native } from "../../src/backends/native/index.ts"
+import { Dialogue } from "../../src/backends/shared/dialogue.ts"
 import type { RunRecord } from "../../src/contract/event.ts"
 import type { RunHandle, RunInput, RuntimeConfig } from "../../src/contract/run.ts"
 import { createRuntime } from "../../src/index.ts"

@@ -13,7 +13,7 @@ const places: readonly (readonly [code: readonly [file: string, ...texts: string
     "docs/guides/long-conversations.md: `at` 0.8",
   ],
   [
-    ["backends/native/compaction/meter.ts", "Math.min(40_000, Math.max(4_000"],
+    ["backends/shared/compaction/meter.ts", "Math.min(40_000, Math.max(4_000"],
     "contract/compaction.ts#keep",
     "docs/guides/long-conversations.md: `keep` 4,000",
   ],
@@ -125,8 +125,8 @@ const places: readonly (readonly [code: readonly [file: string, ...texts: string
   [["testing/simulated.ts", "given.deltaSize ?? 12"], "testing/simulated.ts#deltaSize"],
   [["webhooks/verify.ts", "toleranceSeconds = 300"], "webhooks/verify.ts#toleranceSeconds"],
   [
-    ["backends/native/compaction/index.ts", "USUAL_OUTPUT_TOKENS = 8_192"],
-    "backends/native/compaction/index.ts#answerTokens",
+    ["backends/shared/compaction/index.ts", "USUAL_OUTPUT_TOKENS = 8_192"],
+    "backends/shared/compaction/index.ts#answerTokens",
   ],
   [
     ["settings/config/config.ts", "defaultLimits: Limits = { turns: 100"],

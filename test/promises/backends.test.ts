@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { claudeSdk } from "../../src/backends/claude-sdk/index.ts"
-import { createCompactionManager, estimateFirstTurnInput } from "../../src/backends/native/compaction/index.ts"
+import { createCompactionManager, estimateFirstTurnInput } from "../../src/backends/shared/compaction/index.ts"
 import type { Backend } from "../../src/contract/backend.ts"
 import type { BackendEnv } from "../../src/contract/backend-env.ts"
 import type { Capabilities } from "../../src/contract/capabilities.ts"

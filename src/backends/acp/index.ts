@@ -65,19 +65,17 @@ export function acp(options: AcpOptions): Backend {
 }
 
 /** The agents that are known by name. */
-export const acpAgents: readonly string[] = [geminiAgent, copilotAgent, opencodeAgent, cursorAgent].map(
-  ({ name }) => name,
-)
+const knownAgents: readonly AcpAgent[] = [geminiAgent, copilotAgent, opencodeAgent, cursorAgent]
 
 function agentOf({ name, command, args = [] }: AcpOptions): AcpAgent {
-  const known = [geminiAgent, copilotAgent, opencodeAgent, cursorAgent].find((agent) => agent.name === name)
+  const known = knownAgents.find((agent) => agent.name === name)
   if (known) return known
   if (command !== undefined && /^[\w.-]+$/.test(name)) return unknownAgent(name, command, args)
   throw new LonghaulError(
     "config_invalid",
     `acp does not know the agent ${JSON.stringify(String(name).slice(0, 80))}.`,
     {
-      fix: `Use ${acpAgents.join(", ")}, or pass a name of letters and digits and the command that starts the agent.`,
+      fix: `Use ${knownAgents.map((agent) => agent.name).join(", ")}, or pass a name of letters and digits and the command that starts the agent.`,
     },
   )
 }

@@ -68,6 +68,20 @@ describe("a workspace that the user has not declared as trusted", () => {
     },
   )
 
+  test("Gemini gets its keys, project and location from the user alone in a folder that it does not trust", async () => {
+    const variable = (name: string) => (name === "GOOGLE_CLOUD_PROJECT" ? "mine" : undefined)
+    const options = { ...gemini, env: { GEMINI_API_KEY: "own" } }
+    const { env } = (await opened(options, ["/project/.env"], { variable }, [])) ?? expect.fail("It was not started")
+    expect(env).toEqual({
+      GEMINI_CLI_SYSTEM_DEFAULTS_PATH: "/state/gemini-defaults.json",
+      GEMINI_CLI_TRUST_WORKSPACE: "false",
+      GEMINI_API_KEY: "own",
+      GOOGLE_API_KEY: "",
+      GOOGLE_CLOUD_PROJECT: "mine",
+      GOOGLE_CLOUD_LOCATION: "",
+    })
+  })
+
   test("Gemini trusts a folder with settings if the user's own variable says so", async () => {
     const env = { [variable]: "true" }
     expect((await opened({ ...gemini, env }, ["/project/.env"]))?.env[variable]).toBe("true")

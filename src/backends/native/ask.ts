@@ -6,10 +6,11 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import { delay } from "../../lib/abort.ts"
 import { AttemptCost } from "../../lib/money/attempt-cost.ts"
 import { createRetry, type Retry, type RetryPolicy } from "../../lib/retry.ts"
-import type { Controls } from "./controls.ts"
-import type { History } from "./history.ts"
+import type { Controls } from "../shared/controls.ts"
+import type { History } from "../shared/history.ts"
+import { modelFailure } from "../shared/model-failure.ts"
+import type { TurnBounds } from "../shared/turn-bounds.ts"
 import { partId, recordable, toolCall } from "./names.ts"
-import type { TurnBounds } from "./turn-bounds.ts"
 
 interface Asking {
   readonly history: History
@@ -62,7 +63,7 @@ export async function askModel(
         return overflowed(host, turn, attempt, cutByWindow, answer)
       return { answer, attempt: attempt.number, durationMs, early: attempt.early }
     } catch (error) {
-      const failure = asFailure(error)
+      const failure = modelFailure(error)
       attempt.meter(failure)
       if (signal.aborted) {
         attempt.keepPartialText()
@@ -159,9 +160,4 @@ class Attempt implements AnswerSink {
     this.#ids[index] ??= partId(this.#turn, index, this.number)
     return this.#ids[index]
   }
-}
-
-export function asFailure(error: unknown): Failure {
-  if (LonghaulError.is(error)) return error.toJSON()
-  return new LonghaulError("internal", "The model's client failed unexpectedly.", { cause: error }).toJSON()
 }

@@ -4,12 +4,12 @@ import type { Stop } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Conversation } from "../../contract/provider.ts"
 import { defaultRetry } from "../../lib/retry.ts"
-import type { Compactor } from "./compaction/compactor.ts"
-import { ContextMeter } from "./compaction/meter.ts"
-import { Controls } from "./controls.ts"
-import { History } from "./history.ts"
+import type { Compactor } from "../shared/compaction/compactor.ts"
+import { ContextMeter } from "../shared/compaction/meter.ts"
+import { Controls } from "../shared/controls.ts"
+import { History } from "../shared/history.ts"
+import { TurnBounds } from "../shared/turn-bounds.ts"
 import { runLoop } from "./loop.ts"
-import { TurnBounds } from "./turn-bounds.ts"
 
 /** A run whose model refuses each request, and that is stopped gracefully after the first one. */
 async function stoppedAfter(code: "overloaded" | "context_overflow", failure?: Stop) {

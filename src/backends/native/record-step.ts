@@ -1,7 +1,7 @@
 import type { BackendEvent, ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { AssistantMessage, ReasoningPart, ToolCallPart } from "../../contract/message.ts"
+import type { History } from "../shared/history.ts"
 import type { Answered } from "./ask.ts"
-import type { History } from "./history.ts"
 import { partId, recordable, toolCall } from "./names.ts"
 
 export interface StepCall {

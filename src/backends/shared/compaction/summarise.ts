@@ -6,8 +6,8 @@ import { delay } from "../../../lib/abort.ts"
 import { renderRecord } from "../../../lib/compaction/brief.ts"
 import { AttemptCost } from "../../../lib/money/attempt-cost.ts"
 import { createRetry, type RetryPolicy } from "../../../lib/retry.ts"
-import { asFailure } from "../ask.ts"
 import type { Controls } from "../controls.ts"
+import { modelFailure } from "../model-failure.ts"
 import { tokensAtMost } from "../token-bound.ts"
 import { summarised } from "./head.ts"
 import type { ContextMeter } from "./meter.ts"
@@ -62,7 +62,7 @@ export async function summarise(
       if (problem === undefined) return { text: textOf(answer), facts: begun.text, answer }
       return { text: extract(setup, covered, problem), facts: begun.text, answer }
     } catch (error) {
-      const failure = asFailure(error)
+      const failure = modelFailure(error)
       const metering = cost.metering(failure)
       if (metering) host.emit(metering)
       if (controls.signal.aborted) return { reason: "interrupted" }

@@ -11,9 +11,9 @@ import { wholeNumber } from "../../../lib/known-keys.ts"
 import { defaultRetry, type RetryPolicy } from "../../../lib/retry.ts"
 import { modelValue, retryShape, toolSpec, transport } from "../../../lib/schema/contract-shapes.ts"
 import { checkShape, listOf, required, type Shape, shapeOf } from "../../../lib/schema/shape.ts"
-import { asFailure } from "../ask.ts"
 import { Controls } from "../controls.ts"
 import { History } from "../history.ts"
+import { modelFailure } from "../model-failure.ts"
 import { Compactor } from "./compactor.ts"
 import { ContextMeter } from "./meter.ts"
 import type { CompactionHost } from "./summarise.ts"
@@ -106,7 +106,7 @@ export function createCompactionManager(options: CompactionManagerOptions): Comp
     },
     settle: (usage) => meter.settle(usage),
     beforeRequest: () => changed(() => compactor.beforeRequest(turn + 1)),
-    onOverflow: (error, usage) => changed(() => compactor.onOverflow(turn + 1, asFailure(error), usage)),
+    onOverflow: (error, usage) => changed(() => compactor.onOverflow(turn + 1, modelFailure(error), usage)),
     compact() {
       controls.askToCompact()
       return changed(() => compactor.beforeRequest(turn + 1))
