@@ -1,5 +1,7 @@
 import { tmpdir } from "node:os"
 import { expect, test } from "vitest"
+import type { Permit } from "../src/contract/backend.ts"
+import type { RunRecord } from "../src/contract/event.ts"
 import type { Json, JsonObject } from "../src/contract/json.ts"
 import { createAgentTools } from "../src/hosts/node/index.ts"
 import { createRuntime } from "../src/index.ts"
@@ -7,6 +9,7 @@ import { toolPolicy } from "../src/policy/local.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { scriptedModel } from "../src/testing/index.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
+import { actingBackend } from "./support/acting-backend.ts"
 
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, index) => make(index))
@@ -73,6 +76,29 @@ test.each(large)("a policy for tools of other software refuses a call with %s", 
   const verdict = await policy.preTool({ sessionId: "s", toolName: "put", toolInput, cwd: tmpdir() })
   expect(verdict).toMatchObject({ decision: "deny", reason: expect.stringMatching(/more than \d+/) })
 })
+
+test.each(large)(
+  "a vendor's own call with %s is recorded without its arguments, and does not run",
+  async (_, argsOf) => {
+    const own = { name: "Put", nativeName: "vendor_put", effect: "once", risk: "low" } as const
+    const permits: Permit[] = []
+    const backend = actingBackend(async (host) => {
+      const call = { callId: "1", name: "Put", args: argsOf() }
+      host.emit({ type: "tool-call", turn: 1, ...call, executor: "backend" })
+      permits.push(await host.authorize(call, own))
+    })
+    const runtime = createRuntime({ backend, store: memoryStore() })
+    const result = await runtime.run({ task: "x", runId: "r" })
+    const recorded: RunRecord[] = []
+    for await (const record of runtime.events("r")) recorded.push(record)
+    expect(recorded.filter(({ type }) => type === "tool-call")).toMatchObject([
+      { callId: "1", name: "Put", args: null },
+    ])
+    expect(JSON.stringify(recorded).length).toBeLessThan(10_000)
+    expect(result.toolCalls).toMatchObject([{ name: "Put", args: null }])
+    expect(permits).not.toContainEqual(expect.objectContaining({ kind: "run" }))
+  },
+)
 
 test("ordinary long arguments run", async () => {
   const put = defineTool({ name: "put", description: "Puts.", inputSchema: { type: "object" }, run: () => "put" })

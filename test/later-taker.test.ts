@@ -7,6 +7,9 @@ import { createRuntime, fsStore } from "../src/hosts/node/index.ts"
 import { processOwner } from "../src/hosts/node/owner.ts"
 import { Ownership } from "../src/journal/ownership.ts"
 import { runPath, shardName } from "../src/journal/paths.ts"
+import { project } from "../src/journal/projection.ts"
+import { readRow } from "../src/journal/reader.ts"
+import { writeState } from "../src/runs/state-file.ts"
 import { scriptedModel } from "../src/testing/index.ts"
 
 const base = mkdtempSync(join(tmpdir(), "longhaul-taker-"))
@@ -63,5 +66,26 @@ describe("a run that has ended, and that a process wanted to take and died", () 
     const later = createRuntime({ store, tools: [], env: {} })
     expect((await typesOf(later.events("r"))).at(-1)).toBe("run-end")
     expect(await later.waitFor("r")).toMatchObject({ status: "done" })
+  })
+
+  test("a taker that is alive and has lost its store takes nothing: every view shows the end", async () => {
+    const { reader, store } = await taken([processOwner()])
+    expect(await typesOf(reader.events("r"))).not.toContain("run-end")
+    const folder = store.folder(runPath(key))
+    const { row } = await readRow(folder)
+    await writeState(folder, project(row?.records ?? []), 1, 0, true)
+    const other = createRuntime({ store, tools: [], env: {} })
+    expect((await typesOf(other.events("r"))).at(-1)).toBe("run-end")
+    expect((await typesOf(other.events("r", { follow: true }))).at(-1)).toBe("run-end")
+    expect(await other.status("r")).toMatchObject({ status: "done" })
+    expect(await other.waitFor("r")).toMatchObject({ status: "done" })
+  })
+
+  test("a taker that is alive while another shard has lost its store may still discard the newest records", async () => {
+    const { reader, store } = await taken([processOwner()])
+    const folder = store.folder(runPath(key))
+    const { row } = await readRow(folder)
+    await writeState(folder, project(row?.records ?? []), 0, 0, true)
+    expect(await typesOf(reader.events("r"))).not.toContain("run-end")
   })
 })

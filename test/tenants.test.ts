@@ -217,8 +217,7 @@ describe.each(pairs)("of %s", (_, open) => {
     ])
   })
 
-  test("a token that one tenant's model used is not filled in for the other", async () => {
-    const token = `ghp_${"A1b2C3d4".repeat(5)}`.slice(0, 40)
+  test("a token that one tenant's model used is not filled in for the same call of the other one's run", async () => {
     const got: string[] = []
     const send = defineTool({
       name: "send",
@@ -229,14 +228,25 @@ describe.each(pairs)("of %s", (_, open) => {
         return "sent"
       },
     })
-    const tenants = open({ tools: [send] })
-    const mine = await oneRun(tenants.first, [toolCall("send", { token })])
-    expect(got).toEqual([JSON.stringify({ token })])
-    const recorded = mine.result.toolCalls.at(-1)?.args
-    expect(JSON.stringify(recorded)).not.toContain(token)
-    // The other tenant copies the masked arguments from a log.
-    await oneRun(tenants.second, [toolCall("send", recorded as { token: string })])
-    expect(got.slice(1).join()).not.toContain(token)
+    const asks = { rules: [{ ask: { tool: "send" }, via: "pause" as const }] }
+    const tokens = ["A1b2C3d4", "E5f6G7h8"].map((part) => `ghp_${part.repeat(5)}`.slice(0, 40))
+    const { first, second } = open({ tools: [send], policy: asks })
+    const begin = (runtime: Runtime, token = "") =>
+      runtime.run({ task: "Go.", runId: RUN, model: scriptedModel([toolCall("send", { token }), "Done."]) })
+    const approve = (runtime: Runtime) =>
+      runtime.resume({ runId: RUN, decision: "approve", model: scriptedModel(["Done."]) })
+    // Both pause before a call whose id and recorded arguments are the same.
+    const mine = await begin(first, tokens[0])
+    const theirs = await begin(second.with({}), tokens[1])
+    expect(mine.pause?.pendingToolCall).toMatchObject({ name: "send" })
+    expect(theirs.pause?.pendingToolCall?.args).toEqual(mine.pause?.pendingToolCall?.args)
+    // The runtime that goes on with the second run never had its token; only the one of the first had.
+    const [call] = (await approve(second)).toolCalls
+    expect(call).toMatchObject({ status: "unknown" })
+    expect(call?.result).toContain("a secret that only an earlier process had")
+    expect(got).toEqual([])
+    expect((await approve(first)).toolCalls).toMatchObject([{ status: "ok" }])
+    expect(got).toEqual([JSON.stringify({ token: tokens[0] })])
   })
 
   test("no method of one runtime reaches the run of the other", async () => {

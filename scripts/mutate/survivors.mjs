@@ -119,12 +119,6 @@ export const survivors = [
       'second: state that is not JSON does not come back the same; src/run/calls/call-question.test.ts "with too much state, or with state that is not JSON, fails before the run pauses"',
   },
   {
-    file: "src/run/calls/ask.ts",
-    check:
-      'if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }',
-    reason: "logged: a verdict without arguments is denied below, with another text",
-  },
-  {
     file: "src/policy/policies.ts",
     check: "if (sources.length === 0) return noRules",
     reason: "equivalent: rules of no source decide nothing, too, after loading what compiles them",

@@ -66,7 +66,7 @@ export const mutations = [
     [
       [
         calls,
-        'if (verdict.kind === "deny") return runner.record(call, begun ?',
+        'if (confirmed.kind === "deny") return runner.record(call, begun ?',
         "if (begun) return runner.record(call, begun ?",
       ],
     ],
@@ -74,7 +74,7 @@ export const mutations = [
   ),
   mutation(
     "policy: an approval is valid for what a rule makes of the call",
-    [[calls, "if (runner.digestOf({ ...call, args: verdict.args }) !== digest) {", "if (digest === undefined) {"]],
+    [["src/run/calls/same-call.ts", "digestOf(run, { ...call, args }) === digestOf(run, call)", "args !== undefined"]],
     attacks("a rule that rewrites the approved arguments later makes the run ask again"),
   ),
   mutation(
@@ -118,7 +118,7 @@ export const mutations = [
   ),
   mutation(
     "policy: a repeatable call is repeated with the arguments of the last decision",
-    [[calls, "runner.digestOf({ name, args: each }) === intentDigest)", "each !== undefined)"]],
+    [["src/run/calls/same-call.ts", "digestOf(run, { name, args: each }) === intentDigest)", "each !== undefined)"]],
     attacks("a repeatable call is repeated as its intent says, not as an older decision did"),
   ),
   mutation(
@@ -135,8 +135,8 @@ export const mutations = [
   mutation(
     "policy: a repeatable call is repeated although the policy denies it now",
     [
-      [calls, 'if (verdict.kind === "deny") return runner.record(call, unknown(call))\n', ""],
-      [calls, 'if (verdict.kind === "ask" || runner', 'if (verdict.kind === "allow" && runner'],
+      [calls, 'if (confirmed.kind === "deny") return runner.record(call, unknown(call))\n', ""],
+      [calls, 'if (confirmed.kind !== "holds") return undefined', 'if (confirmed.kind === "ask") return undefined'],
     ],
     crash("after the intent of a repeatable call: a policy that denies now flags it as unknown"),
   ),

@@ -7,6 +7,7 @@ const runs = (name) => ["test/backend-runtime.test.ts", name]
 const codexStart = (name) => ["src/backends/codex/connection.test.ts", name]
 const trust = (name) => ["src/backends/acp/trust.test.ts", name]
 const ungated = (name) => ["test/ungated-calls.test.ts", name]
+const told = (name) => ["src/hosts/node/backends/named-backends.test.ts", name]
 const stops = (name) => ["src/backends/acp/stops.test.ts", name]
 const claudeRun = (name) => ["src/backends/claude/run.test.ts", name]
 const programs = "src/hosts/node/backends/programs.test.ts"
@@ -126,6 +127,17 @@ export const mutations = [
     trust("Gemini does not trust a folder with .env, and gets no tools there"),
   ),
   mutation(
+    "backends: an untrusted folder names the project and location of Gemini",
+    [
+      [
+        "src/backends/acp/gemini.ts",
+        '"GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"],',
+        '"GOOGLE_API_KEY"],',
+      ],
+    ],
+    trust("Gemini gets its keys, project and location from the user alone"),
+  ),
+  mutation(
     "backends: variables of an untrusted .env reach Gemini",
     [["src/backends/acp/trust.ts", ', ...Object.fromEntries(taken.map((name) => [name, given(name) ?? ""]))', ""]],
     trust("Gemini does not trust a folder with .env, and gets no tools there"),
@@ -209,7 +221,7 @@ export const mutations = [
   mutation(
     "backends: a passing failure of a vendor fails the run",
     [["src/run/attempts.ts", "if (delayMs === null) return stop", "return stop"]],
-    runs("at the first request is repeated, and recorded as a retry"),
+    runs("at the first request is repeated in the vendor's session, and recorded as a retry"),
   ),
   mutation(
     "backends: three passing failures of a vendor fail a run, however many turns are between them",
@@ -226,6 +238,48 @@ export const mutations = [
       ],
     ],
     runs("while a call is open flags the call, and does not run it again"),
+  ),
+  mutation(
+    "backends: a retry continues a session that ended in the middle of a step",
+    [
+      [
+        "src/run/attempts.ts",
+        "      const left = sessionLeft(projection, target, input.cwd)\n      await settleOpenCalls(run)\n",
+        "      await settleOpenCalls(run)\n      const left = sessionLeft(projection, target, input.cwd)\n",
+      ],
+    ],
+    runs("while a call is open flags the call, and does not run it again"),
+  ),
+  mutation(
+    "backends: a retry leaves the vendor's session",
+    [["src/run/attempts.ts", "      run.left = left\n", ""]],
+    runs("is repeated in the vendor's session, and recorded as a retry"),
+  ),
+  mutation(
+    "backends: ACP agents claim to report what they do not",
+    [
+      [
+        "src/backends/acp/index.ts",
+        'tells: known.has("Task") ? ["subagents"] : []',
+        'tells: ["subagents", "compaction"]',
+      ],
+    ],
+    told("acp:gemini says that it reports"),
+    told("acp:cursor says that it reports"),
+    told("an agent that only its command names says that it reports"),
+  ),
+  mutation(
+    "backends: ACP agents that report their agents deny it",
+    [["src/backends/acp/index.ts", 'tells: known.has("Task") ? ["subagents"] : []', "tells: []"]],
+    told("acp:gemini says that it reports"),
+    told("acp:opencode says that it reports"),
+  ),
+  ...["codex/index.ts", "claude/capabilities.ts", "pi/index.ts"].map((file) =>
+    mutation(
+      `backends: ${file} denies that it reports its agents and compactions`,
+      [[`src/backends/${file}`, 'tells: ["subagents", "compaction"]', "tells: []"]],
+      told(`${/^\w+/.exec(file)?.[0]}`),
+    ),
   ),
   mutation(
     "backends: auto waits for a probe that hangs",
@@ -473,5 +527,16 @@ export const mutations = [
     "backends: the journal keeps every image of a vendor's result",
     [[own, "output.length === 0 ? output : toParts(output)", "output"]],
     ["src/run/calls/own-calls.test.ts", "the journal keeps as many images of a vendor's result"],
+  ),
+  mutation(
+    "backends: what an entry of a chain of one requires does not count",
+    [
+      [
+        "src/run/attempts.ts",
+        "const missing = missingIn(run, target)",
+        "const missing = run.input.chain.length === 1 ? [] : missingIn(run, target)",
+      ],
+    ],
+    ["test/backend-runtime.test.ts", "a requirement in a chain of one counts"],
   ),
 ]

@@ -1,8 +1,9 @@
 // Promises about config and policy files: what a file that nobody named may set, when a named one is trusted, and when it is checked.
-import { mutation } from "./mutation.mjs"
+import { mutation, programMutation } from "./mutation.mjs"
 
 const config = "src/cli/config"
 const found = (name) => ["test/found-files.test.ts", name]
+const later = (name) => ["src/cli/config/planted-later.test.ts", name]
 const checked = (name) => ["test/policy-runtime.test.ts", name]
 
 export const mutations = [
@@ -102,5 +103,56 @@ export const mutations = [
     ],
     ["src/lib/text/re2-syntax.test.ts", "is accepted, as by the engine"],
     ["src/lib/text/re2-syntax.test.ts", "an arbitrary pattern is refused exactly if the engine refuses its syntax"],
+  ),
+  programMutation(
+    "config: a config file that a command changed restricts no later run, and only a line says so",
+    [
+      [
+        "src/cli/config/file.ts",
+        'if (whenPlanted === "refuse") throw changedByCommands(path)',
+        "void changedByCommands",
+      ],
+    ],
+    ...["chat", "chat --continue", "resume", "approve"].map((command) => later(`is refused by ${command}, too`)),
+  ),
+  programMutation(
+    "config: chat goes on without the config file that a command changed",
+    [
+      [
+        "src/cli/chat/open-chat.ts",
+        "readConfig(choice, earlier && choice.store === undefined ? () => {} : output.complain)",
+        'readConfig(choice, output.complain, { planted: "ignore" })',
+      ],
+    ],
+    later("is refused by chat, too"),
+    later("is refused by chat --continue, too"),
+  ),
+  programMutation(
+    "config: resume goes on without the config file that a command changed",
+    [
+      [
+        "src/cli/resume-and-show.ts",
+        "readConfig(choice, choice.store === undefined ? () => {} : output.complain)",
+        'readConfig(choice, output.complain, { planted: "ignore" })',
+      ],
+    ],
+    later("is refused by resume, too"),
+    later("is refused by approve, too"),
+  ),
+  programMutation(
+    "config: a script without a key takes the answers of rules for those of a model",
+    [["src/cli/commands/run.ts", "  await requireModel(values, file)\n", "  void requireModel\n"]],
+    ["src/cli/fails-closed.test.ts", "run without a key, outside a terminal, exits with 2"],
+  ),
+  programMutation(
+    "config: the mark of a take makes a short id name two runs",
+    [
+      [
+        "src/cli/read-store.ts",
+        "ids.filter((id) => id.startsWith(given) && isId(id))",
+        "ids.filter((id) => isId && id.startsWith(given))",
+      ],
+    ],
+    ["src/cli/fails-closed.test.ts", "the start of an id names its run, also after an approval took the run"],
   ),
 ]

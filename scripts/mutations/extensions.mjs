@@ -383,4 +383,25 @@ export const mutations = [
     [[knowledge, 'mark?.startsWith("`") && line.includes("`", whole.length) ? undefined : mark', "mark"]],
     ["src/extensions/knowledge/sections.test.ts", "and after code in a line"],
   ),
+  mutation(
+    "api: patterns of a document that cannot run in linear time stay in its parameters",
+    [
+      [
+        "src/extensions/api/open-api/service.ts",
+        "schema: linear[index]?.schema ?? {}",
+        "schema: linear.length > index ? parameter.schema : {}",
+      ],
+    ],
+    ["test/hostile-server-schemas.test.ts", "with patterns that cannot run in linear time loses them alone"],
+  ),
+  mutation(
+    "api: patterns of a document that cannot run in linear time stay in its bodies",
+    [["src/extensions/api/open-api/service.ts", "schema: linearBody?.schema ?? {}", "schema: body.schema"]],
+    ["test/hostile-server-schemas.test.ts", "with patterns that cannot run in linear time loses them alone"],
+  ),
+  mutation(
+    "api: nobody is told that a pattern of a document is not checked",
+    [["src/extensions/api/index.ts", '    run.warn("api_pattern_unchecked", message)\n', "    void message\n"]],
+    ["test/hostile-server-schemas.test.ts", "with patterns that cannot run in linear time loses them alone"],
+  ),
 ]

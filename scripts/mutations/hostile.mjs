@@ -234,4 +234,20 @@ export const mutations = [
     [["src/run/calls/decide.ts", "hook.gateBeforeTool?.(gated.name, gated)", "hook.gateBeforeTool?.(gated, gated)"]],
     ["test/reference-code.test.ts", "a gate that is written with the tool's name"],
   ),
+  mutation(
+    "hostile: a vendor's own call is recorded with a million keys",
+    [
+      [
+        "src/run/state/redact-events.ts",
+        "whyTooLarge(given.args) === undefined ? given : { ...given, args: null }",
+        "whyTooLarge(null) === undefined ? given : { ...given, args: null }",
+      ],
+    ],
+    ["test/large-arguments.test.ts", "a vendor's own call with 200,000 keys is recorded without its arguments"],
+  ),
+  mutation(
+    "hostile: a vendor's own call with a million keys is decided without them, and runs",
+    [["src/run/calls/own-calls.ts", "    if (call.invalid !== undefined) return this.#deny(call, call.invalid)\n", ""]],
+    ["test/large-arguments.test.ts", "a vendor's own call with 200,000 keys is recorded without its arguments"],
+  ),
 ]

@@ -388,4 +388,53 @@ export const mutations = [
     ],
     opened("has its tools filtered by allowedTools and disabledTools"),
   ),
+  mutation(
+    "mcp: a pattern of a server that cannot run in linear time stays in the schema",
+    [["src/extensions/mcp/index.ts", "return [{ ...definition, inputSchema: schema }]", "return [definition]"]],
+    ["test/hostile-server-schemas.test.ts", "a tool of an MCP server with a pattern that cannot run in linear time"],
+  ),
+  mutation(
+    "mcp: nobody is told that a pattern of a server is not checked",
+    [
+      [
+        "src/extensions/mcp/index.ts",
+        "if (dropped.length === 0) return [definition]",
+        "return [{ ...definition, inputSchema: schema }]",
+      ],
+    ],
+    ["test/hostile-server-schemas.test.ts", "a tool of an MCP server with a pattern that cannot run in linear time"],
+  ),
+  mutation(
+    "mcp: a tool whose schema doubles with each reference is offered",
+    [
+      [
+        "src/extensions/mcp/index.ts",
+        'run.warn("mcp_schema_refused", `${named} is withheld: its schema ${error.message}.`)\n    return []',
+        "return [definition]",
+      ],
+    ],
+    ["test/hostile-server-schemas.test.ts", "whose schema doubles with each reference is withheld"],
+  ),
+  mutation(
+    "mcp: the schemas of a server's tools are not looked at",
+    [
+      [
+        "src/extensions/mcp/index.ts",
+        "trustedTools.map((definition) => inLinearTime(run, definition))",
+        "trustedTools.map((definition) => inLinearTime && [definition])",
+      ],
+    ],
+    ["test/hostile-server-schemas.test.ts", "a tool of an MCP server with a pattern that cannot run in linear time"],
+    ["test/hostile-server-schemas.test.ts", "whose schema doubles with each reference is withheld"],
+  ),
+  mutation(
+    "mcp: a server has a few seconds to start",
+    [["src/extensions/mcp/start-time.ts", "const START_MS = 60_000", "const START_MS = 10_000"]],
+    ["src/extensions/mcp/start-time.test.ts", "a server gets a minute to start"],
+  ),
+  mutation(
+    "mcp: an installation is ended half-way",
+    [["src/extensions/mcp/start-time.ts", "? INSTALL_MS : START_MS", "? START_MS : START_MS"]],
+    ["src/extensions/mcp/start-time.test.ts", "a server gets a minute to start"],
+  ),
 ]

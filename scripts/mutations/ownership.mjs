@@ -200,4 +200,15 @@ export const mutations = [
     [["src/stores/s3/objects.ts", 'const headers = { "if-none-match": "*" }', "const headers = {}"]],
     ["test/s3.test.ts", "create is create-only and whole: 000000.jsonl"],
   ),
+  mutation(
+    "ownership: a call of a process that took the run in between is begun again",
+    [
+      [
+        "src/run/open/resume-run.ts",
+        'const last = isExtended ? owner : "alive"',
+        "const last = isExtended ? owner : owner",
+      ],
+    ],
+    ["test/taken-in-between.test.ts", "the second does not begin it again"],
+  ),
 ]

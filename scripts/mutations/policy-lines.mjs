@@ -9,6 +9,7 @@ const foreign = (name) => ["test/foreign-calls.test.ts", name]
 const refusedPaths = (name) => ["src/hosts/node/shell/refused-paths.test.ts", name]
 const reach = (name) => ["src/policy/rules/reach-lines.test.ts", name]
 const client = (name) => ["test/policy-service-client.test.ts", name]
+const wholeFolders = (name) => ["test/policy-tiers.test.ts", name]
 
 export const mutations = [
   mutation(
@@ -197,6 +198,26 @@ export const mutations = [
       ],
     ],
     reach("grep -r X . is not asked where nothing refused exists"),
+  ),
+  mutation(
+    "policy: a shell without a sandbox claims to hide what rules refuse",
+    [["src/hosts/node/shell/shell.ts", 'hidesRefused: settings.sandbox === "required"', "hidesRefused: true"]],
+    wholeFolders("a command without a sandbox that reads a whole folder is asked"),
+  ),
+  mutation(
+    "policy: rules of a run cannot list folders",
+    [["src/policy/policies.ts", "    ...(listFolder && { listFolder }),\n", ""]],
+    wholeFolders("a command without a sandbox that reads a whole folder is not asked where nothing refused exists"),
+  ),
+  mutation(
+    "policy: the rules of a run on Node see no folder",
+    [["src/hosts/node/policy/host.ts", "  async listFolder(path) {", "  async listedFolder(path) {"]],
+    wholeFolders("a command without a sandbox that reads a whole folder is not asked where nothing refused exists"),
+  ),
+  mutation(
+    "policy: the rules of a run on Node see empty folders",
+    [["src/hosts/node/policy/host.ts", "return entries.map(toEntry)", "return entries.slice(0, 0).map(toEntry)"]],
+    wholeFolders("a command without a sandbox that reads a whole folder is asked where something refused exists"),
   ),
   mutation(
     "policy: runTool runs what the caller made of the arguments meanwhile",

@@ -243,4 +243,32 @@ export const mutations = [
     [["src/hosts/node/agent-tools.ts", "options.policy === undefined", "!options.policy"]],
     ["src/hosts/node/agent-tools-policy.test.ts", "a policy that is null is refused, not taken for none"],
   ),
+  mutation(
+    "policy: presets keep .env from tools by their names",
+    [
+      [
+        "src/policy/rules/presets.ts",
+        'deny: { path: ["**/.env"',
+        'deny: { tool: ["Read", "Write", "Edit"], path: ["**/.env"',
+      ],
+    ],
+    ["src/policy/rules/presets.test.ts", "leaves no tool open to write .env"],
+    ["src/policy/rules/presets.test.ts", "leaves no tool open that can do what it refuses to others by their names"],
+  ),
+  mutation(
+    "policy: presets keep the files that govern agents from tools by their names",
+    [
+      [
+        "src/policy/rules/presets.ts",
+        "deny: { write: governing }",
+        'deny: { tool: ["Write", "Edit", "MultiEdit", "NotebookEdit", "ApplyPatch"], path: governing }',
+      ],
+    ],
+    ["src/policy/rules/presets.test.ts", "leaves no tool open to write .git/config"],
+  ),
+  mutation(
+    "policy: a patch may move a file to where its rules refuse to write",
+    [["src/tools/patch/uses.ts", "write: [...known, ...moved]", "write: [...known]"]],
+    ["src/policy/rules/presets.test.ts", "leaves no tool open to write .npmrc"],
+  ),
 ]

@@ -366,7 +366,7 @@ export const mutations = [
     [
       [
         `${calls}/finish-open-calls.ts`,
-        "const ruled = answeredRules(run, verdict.ruled, changed !== undefined)",
+        "const ruled = answeredRules(run, confirmed.ruled, changed !== undefined)",
         "const { ruled } = verdict",
       ],
     ],
@@ -374,7 +374,7 @@ export const mutations = [
   ),
   mutation(
     "policy: an answer to a running call answers a question that was not asked",
-    [[`${calls}/continue-asked.ts`, "ruled: ruled ?? verdict.ruled", "ruled: verdict.ruled"]],
+    [[`${calls}/continue-asked.ts`, "ruled: ruled ?? confirmed.ruled", "ruled: confirmed.ruled"]],
     links("a link that is made while a running call waits for an answer is not followed"),
   ),
   mutation(

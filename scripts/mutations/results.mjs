@@ -268,4 +268,15 @@ export const mutations = [
     ],
     ["src/run/calls/inner-call.test.ts", "after a person has changed the arguments"],
   ),
+  mutation(
+    "results: a resumed run does not check its answer against the schema in its journal",
+    [
+      [
+        "src/settings/options/output.ts",
+        "outputForm({ ...(outputSchema && { outputSchema }), outputMode }, schemas)",
+        "outputForm({ ...(outputSchema && { outputSchema: {} }), outputMode }, schemas)",
+      ],
+    ],
+    ["src/settings/config/named-schemas.test.ts", "the JSON Schema in the journal is enforced after a resume"],
+  ),
 ]

@@ -3,6 +3,7 @@ import { mutation } from "./mutation.mjs"
 
 const damaged = (name) => ["test/damaged-runs.test.ts", name]
 const taken = (name) => ["test/later-taker.test.ts", name]
+const owed = (name) => ["test/webhook-takers.test.ts", name]
 const lost = (name) => ["test/lost-store.test.ts", name]
 const live = (name) => ["src/run/calls/live-question.test.ts", name]
 
@@ -168,5 +169,60 @@ export const mutations = [
     "runs: the body of a webhook's response holds its connection",
     [["src/webhooks/post.ts", "await response.body?.cancel()\n", ""]],
     ["src/webhooks/settings.test.ts", "the body of a response is given back unread"],
+  ),
+  mutation(
+    "runs: the shard of a live taker that lost its store hides the end of a run",
+    [
+      [
+        "src/runs/read-runs.ts",
+        'isDead)) return true\n    return (await readBeat(folder, shard)) === "lost"',
+        "isDead)) return true\n    return false",
+      ],
+    ],
+    taken("a taker that is alive and has lost its store takes nothing"),
+  ),
+  mutation(
+    "runs: a process that delivers webhooks does not wait for a taker",
+    [
+      [
+        "src/runtime/webhooks/sender.ts",
+        "const isHidden = found?.takeoverPending",
+        "const isHidden = found === undefined",
+      ],
+    ],
+    owed("although a live process begins to take the run just before it is sent"),
+  ),
+  mutation(
+    "runs: a process that delivers webhooks waits for a taker that is dead",
+    [
+      [
+        "src/runtime/webhooks/sender.ts",
+        "      const found = await loadRun(this.#config, key)\n      const isHidden = found?.takeoverPending",
+        "      const found = await inspectRun(this.#config, key)\n      const isHidden = found?.takeoverPending",
+      ],
+    ],
+    owed("delivers the end once, although 1 takers died on top of it"),
+  ),
+  mutation(
+    "runs: the body of a webhook does not say whose run it is",
+    [
+      [
+        "src/runtime/webhooks/sender.ts",
+        "resultOf(reported, { ...key, path: found.path",
+        'resultOf(reported, { ...key, workspaceId: "default", path: found.path',
+      ],
+    ],
+    owed("the body of a webhook names the tenant and has the metadata"),
+  ),
+  mutation(
+    "runs: the body of a webhook has no metadata",
+    [
+      [
+        "src/runtime/webhooks/sender.ts",
+        "JSON.stringify(resultOf(reported, { ...key, path: found.path, lastShard: found.top }))",
+        "JSON.stringify({ ...resultOf(reported, { ...key, path: found.path, lastShard: found.top }), metadata: undefined })",
+      ],
+    ],
+    owed("the body of a webhook names the tenant and has the metadata"),
   ),
 ]

@@ -69,4 +69,26 @@ export const mutations = [
     [["src/extensions/api/index.ts", 'env: recordOf(["text", "function"])', 'env: recordOf("text")']],
     takes("./extensions/api api"),
   ),
+  mutation(
+    "shapes: a webhook with headers that are none rejects raw",
+    [["src/webhooks/verify.ts", '  headers: required("object"),', '  headers: "any",']],
+    ["src/webhooks/verify.test.ts", "as headers is refused as config_invalid"],
+  ),
+  mutation(
+    "shapes: a signed body that is no JSON rejects raw",
+    [["src/webhooks/verify.ts", "  return parsed(typeof body", "  return JSON.parse(typeof body"]],
+    ["src/webhooks/verify.test.ts", "a signed body that is no JSON is refused"],
+  ),
+  mutation(
+    "shapes: an entry of a chain may have keys of another library",
+    [
+      [
+        "src/lib/known-keys.ts",
+        "  const mayHaveOthers = open || !isPlain(given)",
+        "  const mayHaveOthers = open || isPlain !== undefined",
+      ],
+    ],
+    ["src/settings/input/unknown-keys.test.ts", "a wrong setting is named with its path and what it should be"],
+    ["test/reference-code.test.ts", "an entry of a chain with a key of another library is refused"],
+  ),
 ]

@@ -1,6 +1,7 @@
 // Promises about tenants: nothing that is made or kept for a run of one reaches a run of another one.
 import { mutation } from "./mutation.mjs"
 
+const redaction = "src/run/state/redact-events.ts"
 const keys = "src/lib/tenant/run-keys.ts"
 const tenants = (name) => ["test/tenants.test.ts", name]
 const place = (name) => ["src/extensions/knowledge/attacks.test.ts", name]
@@ -82,5 +83,53 @@ export const mutations = [
     "tenants: a secret in a definition is pinned",
     [["src/extensions/mcp/pins.ts", "[tool.name, this.#masked(definedBy(tool))]", "[tool.name, definedBy(tool)]"]],
     ["src/extensions/mcp/pins.test.ts", "pins hold no secret that a program repeats in a definition"],
+  ),
+  mutation(
+    "tenants: an undeclared secret is kept and found without the tenant",
+    [
+      [
+        redaction,
+        "undeclared.keep(callKey(key, call.callId), masked, args)",
+        "undeclared.keep(callKey({ ...key, tenant: undefined }, call.callId), masked, args)",
+      ],
+      [
+        redaction,
+        "undeclared.find(callKey(key, call.callId), call.args)",
+        "undeclared.find(callKey({ ...key, tenant: undefined }, call.callId), call.args)",
+      ],
+    ],
+    ["src/run/state/redact-events.test.ts", "for the same call of a run that differs in another tenant alone"],
+  ),
+  mutation(
+    "tenants: the runtimes of all tenants keep undeclared secrets in one place, by the run's id",
+    [
+      [
+        "src/settings/config/secrets.ts",
+        "undeclared: new UndeclaredTokens()",
+        "undeclared: (globalThis.keptTokens ??= new UndeclaredTokens())",
+      ],
+      [
+        redaction,
+        "undeclared.keep(callKey(key, call.callId), masked, args)",
+        "undeclared.keep(callKey({ ...key, tenant: undefined }, call.callId), masked, args)",
+      ],
+      [
+        redaction,
+        "undeclared.find(callKey(key, call.callId), call.args)",
+        "undeclared.find(callKey({ ...key, tenant: undefined }, call.callId), call.args)",
+      ],
+    ],
+    tenants("a token that one tenant's model used is not filled in for the same call"),
+  ),
+  mutation(
+    "tenants: runs of the same name in stores that are not on disk share a folder for long output",
+    [
+      [
+        "src/hosts/node/store/artifacts.ts",
+        "[run.tenant ?? store.location, runPath(run)]",
+        "[store.location, runPath(run)]",
+      ],
+    ],
+    ["src/hosts/node/store/tenants.test.ts", "a run of the same name in another store that is not on disk"],
   ),
 ]

@@ -68,6 +68,55 @@ test.each([Number.NaN, -1, "x" as never])(
   },
 )
 
+describe("what is no request", () => {
+  const wrong: readonly unknown[] = [null, undefined, 7, Number.NaN, "x", "", true, Symbol("x"), () => {}, 1n]
+  const named = (values: readonly unknown[]) =>
+    values.map((value) => [typeof value === "object" ? JSON.stringify(value) : String(value), value] as const)
+  const refusalOf = (changed: object) =>
+    verifyWebhook(Object.assign({ ...received }, changed)).then(
+      () => "accepted",
+      (error: unknown) => (LonghaulError.is(error) ? error : `a raw ${String(error)}`),
+    )
+
+  test.each(named([...wrong, ["webhook-id", "x"], new Map(Object.entries(received.headers)), new Date(0)]))(
+    "%s as headers is refused as config_invalid, with a fix",
+    async (_, headers) => {
+      const fix = expect.stringMatching(/./)
+      expect(await refusalOf({ headers })).toMatchObject({
+        code: "config_invalid",
+        fix,
+        message: expect.stringContaining("headers"),
+      })
+    },
+  )
+
+  test("an object without our headers has none of them", async () => {
+    expect(await refusalOf({ headers: {} })).toMatchObject({ code: "auth", data: { reason: "header_missing" } })
+  })
+
+  test.each(named([null, 7, {}, [], undefined, ["x"]]))(
+    "%s as the value of a header is missing, or no signature",
+    async (_, value) => {
+      const headers = { ...received.headers, "webhook-id": value }
+      const reason = Array.isArray(value) && value.length > 0 ? "signature_mismatch" : "header_missing"
+      expect(await refusalOf({ headers })).toMatchObject({ code: "auth", data: { reason } })
+    },
+  )
+
+  test.each(
+    named([null, undefined, 7, true, {}, [], () => {}, 1n, new ArrayBuffer(2), new Uint16Array(2), new Date(0)]),
+  )("%s as a body is refused as one that is not raw", async (_, body) => {
+    expect(await refusalOf({ body })).toMatchObject({ code: "auth", data: { reason: "body_not_raw" } })
+  })
+
+  test("a signed body that is no JSON is refused as one that is not raw", async () => {
+    const content = { id: vector.id, timestamp: String(vector.timestamp), body: "no JSON" }
+    const signature = await signWebhook(content, [vector.secret])
+    const signed = { headers: headersOf({ ...vector, signature }), body: content.body }
+    expect(await refusalOf(signed)).toMatchObject({ code: "auth", data: { reason: "body_not_raw" } })
+  })
+})
+
 test("the standardwebhooks package and ours accept each other's signatures, with either secret format", async () => {
   const body = JSON.stringify({ text: "Grüße, 日本語 🚢", data: null })
   const timestamp = String(Math.floor(Date.now() / 1000))

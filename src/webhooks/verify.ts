@@ -51,7 +51,15 @@ export async function verifyWebhook<Payload = RunResult>(received: ReceivedWebho
   const matches = await Promise.all(known.map((secret) => isSignedWith(secret, given, bytes)))
   if (!matches.includes(true)) throw refusal("signature_mismatch", "No signature matches a known secret.")
   // A valid signature vouches for the shape of the body.
-  return JSON.parse(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
+  return parsed(typeof body === "string" ? body : new TextDecoder().decode(body)) as Payload
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw refusal("body_not_raw", "Its signature is valid, but it is no JSON.")
+  }
 }
 
 const receivedShape: Shape<ReceivedWebhook> = {

@@ -5,10 +5,8 @@ import { newNonce } from "../../lib/id.ts"
 import { askPerson } from "../../policy/ask-person.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { maskedArgs } from "../state/redact-events.ts"
-import { callDigest, type DecideOptions, type Question, seenCall, type Verdict } from "./decide.ts"
-
-/** Decides about a call as it was decided first: by what the runtime knows of its tool. */
-export type DecideAgain = (call: ToolCall, options: DecideOptions) => Promise<Verdict>
+import { type DecideAgain, type Question, seenCall, type Verdict } from "./decide.ts"
+import { confirm, digestOf } from "./same-call.ts"
 
 /** How a question about a call was decided. `answer`: the result of the call, which does not run. */
 export type Waited = Verdict | { readonly kind: "answer"; readonly text: string }
@@ -23,7 +21,7 @@ export async function waitForApproval(
   question: Question,
   decideAgain: DecideAgain,
 ): Promise<Waited> {
-  const { journal, input } = run
+  const { journal } = run
   const { asked, given } = await askLive(run, call, question)
   if (given.decision === "answer") return recordAnswer(run, call, asked.digest, given.text)
   const isRefused = given.decision === "deny"
@@ -31,7 +29,7 @@ export async function waitForApproval(
   const verdict = await verdictOf(run, call, question, given, decideAgain)
   const { callId } = call
   const args = verdict.kind === "allow" ? verdict.args : question.args
-  const digest = callDigest(run.config, { ...call, args }, input.recordedCwd)
+  const digest = digestOf(run, { ...call, args })
   const isChanged = digest !== asked.digest
   journal.append({
     type: "approval-result",
@@ -93,12 +91,13 @@ function maskedText(run: OpenRun, call: ToolCall, text: string): string {
 
 /** The record of a question about a call. `args` are recorded if they are not the model's. */
 export function approvalRequest(
-  { config, input, redactor }: OpenRun,
+  run: OpenRun,
   call: ToolCall,
   { args, reason, question, ruled, always, by }: Omit<Question, "kind" | "via">,
 ) {
-  const digest = callDigest(config, { ...call, args }, input.recordedCwd)
-  const isChanged = digest !== callDigest(config, call, input.recordedCwd)
+  const { redactor } = run
+  const digest = digestOf(run, { ...call, args })
+  const isChanged = digest !== digestOf(run, call)
   return {
     type: "approval-request",
     callId: call.callId,
@@ -130,11 +129,17 @@ async function verdictOf(
   const checked = dispatcher.tool(call.name) ? orAborted(dispatcher.check(call.name, changed), run.controls.signal) : []
   const issues = (await checked) ?? ["the run was stopped before they were checked"]
   if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
-  const verdict = await decideAgain({ ...call, args }, { isApproved: true, edited: true })
-  if (verdict.kind !== "allow") return verdict.kind === "deny" ? verdict : { kind: "deny", reason: verdict.question }
-  const digest = (value: typeof args) => callDigest(run.config, { ...call, args: value }, run.input.recordedCwd)
-  if (digest(verdict.args) === digest(args)) return verdict
-  return { kind: "deny", reason: "a rule changes the arguments that were approved" }
+  const confirmed = await confirm(run, { ...call, args }, true, decideAgain)
+  switch (confirmed.kind) {
+    case "holds":
+      return { kind: "allow", args, ruled: confirmed.ruled }
+    case "changed":
+      return { kind: "deny", reason: "a rule changes the arguments that were approved" }
+    case "ask":
+      return { kind: "deny", reason: confirmed.question }
+    case "deny":
+      return confirmed
+  }
 }
 
 function answerOf(

@@ -6,7 +6,8 @@ import { plainText } from "../../lib/content.ts"
 import * as pipeline from "../../policy/pipeline.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 import type { OpenRun } from "../state/open-run.ts"
-import { callDigest, realCall, seenCall } from "./decide.ts"
+import { realCall, seenCall } from "./decide.ts"
+import { digestOf } from "./same-call.ts"
 
 /** True if the policy may withhold outputs of a tool, so that nothing of them is passed on before it has decided. */
 export function scansOutput(run: OpenRun, call: ToolCall): boolean {
@@ -64,7 +65,7 @@ export class OutputCheck {
   /** The reason to withhold an output. */
   async #scan(output: ServiceOutput): Promise<DecisionReason | undefined> {
     const { name } = this.#call
-    const digest = (value: Json) => callDigest(this.#run.config, { name, args: value }, this.#run.input.recordedCwd)
+    const digest = (value: Json) => digestOf(this.#run, { name, args: value })
     const facts = { digest, signal: this.#run.controls.signal }
     const { blocked, opened } = await pipeline.scanOutput(this.#run.policy, this.#seen, output, facts)
     if (opened.length > 0) this.#record("allow", opened)

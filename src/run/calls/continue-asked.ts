@@ -6,14 +6,14 @@ import { callKey } from "../../lib/tenant/run-keys.ts"
 import { asksLive } from "../../policy/pipeline.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { waitForAnswer } from "./ask.ts"
-import { decide, type Question } from "./decide.ts"
+import type { Question } from "./decide.ts"
 import { denied, notStarted } from "./outcomes.ts"
+import { begunArgs, confirm } from "./same-call.ts"
 
 /** The part of a `CallRunner` that a call with a question needs. */
 export interface AskedCallRunner {
   /** True if the run pauses for a question. */
   readonly isAsked: boolean
-  digestOf(call: Pick<ToolCall, "name" | "args">): string
   suspend(call: ToolCall, question: Omit<Question, "kind" | "via">): Suspended
   record(call: ToolCall, outcome: ToolOutcome): ToolOutcome
   execute(
@@ -56,10 +56,11 @@ export async function askForCall(
 export async function continueAsked(
   run: OpenRun,
   runner: AskedCallRunner,
-  { callId, name, args, finalArgs = args, intentDigest }: ProjectedCall,
+  projected: ProjectedCall,
   question: ProjectedQuestion,
   ruled?: Ruled,
 ): Promise<ToolOutcome | Suspended> {
+  const { callId, name, args, finalArgs = args, intentDigest } = projected
   const call: ToolCall = { callId, name, args }
   const { question: text } = question.record
   const ask = (shown: string) => askForCall(run, runner, call, { args: finalArgs, question: shown, ruled })
@@ -71,15 +72,13 @@ export async function continueAsked(
   const answered = answeredOf(run, callId, question)
   if (answered === "answer-lost") return ask(`${ANSWER_LOST}\n${text}`)
   if (answered === "state-lost") return runner.record(call, denied(call, STATE_LOST))
-  const same = (given: typeof args) => runner.digestOf({ name, args: given }) === intentDigest
-  const begun = intentDigest === undefined ? finalArgs : [finalArgs, args].find(same)
+  const begun = intentDigest === undefined ? finalArgs : begunArgs(run, projected)
   if (begun === undefined) return runner.record(call, denied(call, CHANGED))
   const asked = { ...call, args: begun }
-  const verdict = await decide(run, asked, { isApproved: true })
-  if (verdict.kind === "deny") return runner.record(call, denied(call, verdict.reason))
-  const isSame = verdict.kind === "allow" && runner.digestOf({ ...call, args: verdict.args }) === runner.digestOf(asked)
-  if (!isSame) return runner.record(call, denied(call, CHANGED))
-  return runner.execute(asked, { begun: false, answered, ruled: ruled ?? verdict.ruled })
+  const confirmed = await confirm(run, asked)
+  if (confirmed.kind === "deny") return runner.record(call, denied(call, confirmed.reason))
+  if (confirmed.kind !== "holds") return runner.record(call, denied(call, CHANGED))
+  return runner.execute(asked, { begun: false, answered, ruled: ruled ?? confirmed.ruled })
 }
 
 /** The answer with the values of its secrets, as far as this process has them. */

@@ -45,6 +45,9 @@ export interface DecideOptions {
   readonly edited?: boolean
 }
 
+/** Decides about a call as it was decided first: by what the runtime knows of its tool. */
+export type DecideAgain = (call: ToolCall, options: DecideOptions) => Promise<Verdict>
+
 /** True if `decide` would allow every call of a tool, whatever its arguments. */
 export function allowsAtOnce({ hooks, input, policy }: OpenRun, name: string): boolean {
   const tool = input.dispatcher.tool(name)
@@ -134,7 +137,7 @@ export function callDigest(config: ResolvedConfig, { name, args, inexact }: Call
   return config.digest(canonicalJson(inexact ? [name, args, cwd, "inexact"] : [name, args, cwd]))
 }
 
-type CallFacts = Pick<ToolCall, "name" | "args" | "inexact">
+export type CallFacts = Pick<ToolCall, "name" | "args" | "inexact">
 
 /** The call for a hook, which cannot change it. */
 export function hookedCall(run: HookedRun, { callId, name, args }: ToolCall): HookedCall {

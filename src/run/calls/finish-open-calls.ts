@@ -8,9 +8,10 @@ import { resumeOf, unknownOutcomeOf } from "../../tools/kernel/inner-of.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import type { RunStop } from "../state/stops.ts"
 import { continueAsked } from "./continue-asked.ts"
-import { answeredRules, answerOf, decide } from "./decide.ts"
+import { answeredRules, answerOf } from "./decide.ts"
 import { answeredInstead, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
 import { CallRunner, changedBy } from "./run-call.ts"
+import { begunArgs, confirm, digestOf } from "./same-call.ts"
 
 /**
  * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
@@ -84,7 +85,7 @@ async function finishCall(
   projected: ProjectedCall,
   ownerStopped: boolean,
 ): Promise<ToolOutcome | Suspended> {
-  const { callId, name, args, finalArgs = args, intent, intentDigest, question: own } = projected
+  const { callId, name, args, finalArgs = args, intent, question: own } = projected
   if (own) return continueAsked(run, runner, projected, own)
   const call: ToolCall = { callId, name, args }
   const { ask } = run.projection
@@ -96,7 +97,7 @@ async function finishCall(
   const tool = run.input.dispatcher.tool(name)
   const resumable = tool !== undefined && resumeOf(tool, finalArgs) !== undefined
   // The policy may have changed between its decision and the intent.
-  const begun = [finalArgs, args].find((each) => runner.digestOf({ name, args: each }) === intentDigest)
+  const begun = begunArgs(run, projected)
   // A service may have lost the key by which it recognised a repetition.
   const isOnceNow = intent === "repeatable" && runner.effectOf({ ...call, args: begun ?? finalArgs }) === "once"
   const mayRepeat = intent === "repeatable" && ownerStopped && !isOnceNow
@@ -118,12 +119,10 @@ async function repeatCall(
   args: Json,
 ): Promise<ToolOutcome | Suspended | undefined> {
   const repeated = { ...call, args }
-  const verdict = await decide(run, repeated, { isApproved: true })
-  if (verdict.kind === "deny") return runner.record(call, unknown(call))
-  if (verdict.kind === "ask" || runner.digestOf({ ...call, args: verdict.args }) !== runner.digestOf(repeated)) {
-    return undefined
-  }
-  return runner.execute(repeated, { begun: true, resumed: true, ruled: verdict.ruled })
+  const confirmed = await confirm(run, repeated)
+  if (confirmed.kind === "deny") return runner.record(call, unknown(call))
+  if (confirmed.kind !== "holds") return undefined
+  return runner.execute(repeated, { begun: true, resumed: true, ruled: confirmed.ruled })
 }
 
 /**
@@ -140,18 +139,17 @@ async function executeApproved(
 ): Promise<ToolOutcome | Suspended> {
   const args = jsonCopy(changed ?? run.projection.ask?.request.args ?? call.args)
   const approved = { ...call, args }
-  if (runner.digestOf(approved) !== digest) return runner.suspend(call, { args, reason: "approval", question: STALE })
-  const verdict = await decide(run, approved, { isApproved: true, edited: changed !== undefined })
+  const ask = (shown: Json) => runner.suspend(call, { args: shown, reason: "approval", question: STALE })
+  if (digestOf(run, approved) !== digest) return ask(args)
+  const confirmed = await confirm(run, approved, changed !== undefined)
   // A call that was started before may have had its effect, whatever the policy says now.
-  if (verdict.kind === "deny") return runner.record(call, begun ? unknown(call) : denied(call, verdict.reason))
-  if (verdict.kind === "ask") return runner.suspend(call, verdict)
-  if (runner.digestOf({ ...call, args: verdict.args }) !== digest) {
-    return runner.suspend(call, { args: verdict.args, reason: "approval", question: STALE })
-  }
+  if (confirmed.kind === "deny") return runner.record(call, begun ? unknown(call) : denied(call, confirmed.reason))
+  if (confirmed.kind === "ask") return runner.suspend(call, confirmed)
+  if (confirmed.kind === "changed") return ask(confirmed.args)
   // Recorded as a new intent, also of a call that was started before: the approval is for this execution only.
-  const isChanged = digest !== runner.digestOf(call)
+  const isChanged = digest !== digestOf(run, call)
   const options = isChanged ? changedBy("a reviewer", args) : { begun: false }
-  const ruled = answeredRules(run, verdict.ruled, changed !== undefined)
+  const ruled = answeredRules(run, confirmed.ruled, changed !== undefined)
   return runner.execute(approved, { ...options, resumed: begun, ruled })
 }
 

@@ -11,9 +11,10 @@ import { toParts } from "../../tools/kernel/content-parts.ts"
 import { cutParts, fits, type OutputLimits } from "../../tools/kernel/output.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { realArgs } from "../state/redact-events.ts"
-import { answeredRules, callDigest, decideOwn, hookedCall, refusedNow } from "./decide.ts"
+import { answeredRules, decideOwn, hookedCall, refusedNow } from "./decide.ts"
 import { answeredInstead, denied } from "./outcomes.ts"
 import { type CallRunner, intentOf } from "./run-call.ts"
+import { digestOf } from "./same-call.ts"
 
 type ToolResult = RecordBody & { readonly type: "tool-result" }
 
@@ -48,6 +49,8 @@ export class OwnCalls {
     if (!this.#runner.isAnnounced(call.callId)) return refuse(`${call.name} was not started: its call is not recorded.`)
     const earlier = this.#earlier(call)
     if (earlier) return earlier
+    // Its arguments are not those that it would run with: a decision about them says nothing.
+    if (call.invalid !== undefined) return this.#deny(call, call.invalid)
     if (!mayUseOwn(this.#run.input.extensions.filter, tool)) return this.#deny(call, "the run may not use this tool")
     const decided = await this.#runner.decided(call, (each, options) =>
       decideOwn(this.#run, each, tool, { ...this.#approval(each), ...options }),
@@ -98,7 +101,7 @@ export class OwnCalls {
   /** A person's approval of exactly this call: of the same call, or of the one that the model repeats. */
   #approval(call: ToolCall): { readonly isApproved?: boolean } {
     const { ask } = this.#run.projection
-    const digest = callDigest(this.#run.config, call, this.#run.input.recordedCwd)
+    const digest = digestOf(this.#run, call)
     return { isApproved: ask?.decision?.decision === "approve" && ask.decision.digest === digest }
   }
 

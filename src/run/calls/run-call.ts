@@ -16,7 +16,7 @@ import type { SpawnEnd, SpawnOptions } from "../state/agents.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { realArgs } from "../state/redact-events.ts"
 import { moreUrgent, type Suspension } from "../state/stops.ts"
-import { approvalRequest, type DecideAgain, type Waited, waitForApproval } from "./ask.ts"
+import { approvalRequest, type Waited, waitForApproval } from "./ask.ts"
 import { callProgress } from "./call-progress.ts"
 import { CallQuestion } from "./call-question.ts"
 import { OutputCheck, scansOutput } from "./check-output.ts"
@@ -24,7 +24,7 @@ import { type AskedCallRunner, askForCall } from "./continue-asked.ts"
 import {
   allowsAtOnce,
   answerOf,
-  callDigest,
+  type DecideAgain,
   decide,
   environmentFor,
   hookedCall,
@@ -35,6 +35,7 @@ import {
 import { denied, notOnRecord, notStarted, unknown, withoutSecret } from "./outcomes.ts"
 import { Overflow } from "./overflow.ts"
 import { ReadWriteLock } from "./read-write-lock.ts"
+import { digestOf } from "./same-call.ts"
 
 export interface ExecuteOptions {
   /** The call's intent is already recorded. */
@@ -99,11 +100,6 @@ export class CallRunner implements AskedCallRunner {
   dropEarly(): void {
     for (const resolve of this.#early?.values() ?? []) resolve(false)
     this.#early = undefined
-  }
-
-  /** Identifies exactly what would run: an approval is bound to it. */
-  digestOf(call: Pick<ToolCall, "name" | "args">): string {
-    return callDigest(this.#run.config, call, this.#run.input.recordedCwd)
   }
 
   /** The effect of a call with its real arguments; the strictest one of its tool if this process does not have them. */
@@ -363,10 +359,9 @@ export function changedBy(author: string, args: Json): ExecuteOptions {
   return { begun: false, note: `Run with arguments that ${author} changed: ${JSON.stringify(args)}` }
 }
 
-export function intentOf({ config, key, input }: OpenRun, call: ToolCall, effect: Effect) {
+export function intentOf(run: OpenRun, call: ToolCall, effect: Effect) {
   const { callId } = call
-  const digest = callDigest(config, call, input.recordedCwd)
-  return { type: "tool-intent", callId, digest, effect, key: callKey(key, callId) } as const
+  return { type: "tool-intent", callId, digest: digestOf(run, call), effect, key: callKey(run.key, callId) } as const
 }
 
 function contextOf(env: Environment, run: OpenRun, call: ToolCall, progress: ToolContext["progress"]): ToolContext {

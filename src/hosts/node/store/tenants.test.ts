@@ -51,7 +51,7 @@ const pairs: readonly (readonly [what: string, victim: Session, thief: Session])
     { workspaceId: "acme", toolArtifactDir: join(base, "shared") },
     { runId: "acme", toolArtifactDir: join(base, "shared") },
   ],
-  ["a run in another store that is not on disk", { store: memoryStore() }, { runId: "other", store: memoryStore() }],
+  ["a run of the same name in another store that is not on disk", { store: memoryStore() }, { store: memoryStore() }],
 ]
 
 describe.each(pairs)("command output is invisible to %s", (_, victim, thief) => {
