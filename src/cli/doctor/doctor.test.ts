@@ -64,7 +64,7 @@ test("doctor --json prints one flat object with all fields", async () => {
       status: "down",
       models: [],
     })),
-    clis: ["claude", "codex", "gemini", "copilot", "opencode", "pi"].map(missing),
+    clis: ["claude", "codex", "gemini", "copilot", "opencode", "cursor-agent", "pi"].map(missing),
     programs: ["git", "rg", "bwrap"].map(missing),
     ripgrep: { path: rgPath, version: expect.stringMatching(/^15\./) },
     sandbox: null,

@@ -10,6 +10,7 @@ import { findRipgrep, type Ripgrep } from "../../hosts/node/search/ripgrep.ts"
 import { pathOutside } from "../../hosts/node/shell/find-program.ts"
 import { fsStore, isCoherent } from "../../hosts/node/store/fs-store.ts"
 import { newNonce } from "../../lib/id.ts"
+import { vendorPrograms } from "../../settings/backends/vendors.ts"
 import { invocation } from "../arguments.ts"
 import { type ConfigChoice, type ConfigFile, findConfig, readConfig } from "../config/file.ts"
 import { chooseModel, chooseStore } from "../run-settings.ts"
@@ -129,7 +130,7 @@ export async function examine(
   return { ...known, next: nextSteps(known, file, variables) }
 }
 
-const cliNames: readonly string[] = ["claude", "codex", "gemini", "copilot", "opencode", "pi"]
+const cliNames: readonly string[] = [...new Set(Object.values(vendorPrograms))]
 const programNames: readonly string[] = ["git", "rg", "bwrap"]
 
 /** From 20.19. */

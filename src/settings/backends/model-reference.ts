@@ -1,4 +1,6 @@
 import { checkArgument, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
+import { isBackendName } from "./vendors.ts"
+
 /** A model by the agent that runs it: `claude`, `pi` or `codex`. */
 export interface RuntimeModelReference {
   readonly sdk: "claude" | "pi" | "codex"
@@ -44,13 +46,11 @@ export function parsedReference(
 ): { readonly backend?: string; readonly model?: string } {
   const slash = reference.indexOf("/")
   const before = reference.slice(0, slash)
-  if (slash > 0 && (isBackend(before) || knownBackends.test(before))) {
+  if (slash > 0 && (isBackend(before) || isBackendName(before))) {
     return { backend: before, model: reference.slice(slash + 1) }
   }
-  if (isBackend(reference) || knownBackends.test(reference)) return { backend: reference }
+  if (isBackend(reference) || isBackendName(reference)) return { backend: reference }
   const [, sdk = "", model = ""] = /^(claude|pi|codex):(.+)$/.exec(reference) ?? []
   if (sdk === "") return { model: reference }
   return { backend: backendOf(sdk, executionMode), model }
 }
-
-const knownBackends = /^(native|auto|claude-sdk|claude-cli|codex|pi|acp:[a-z0-9-]+)$/

@@ -1,21 +1,26 @@
 import type { Backend } from "../../../contract/backend.ts"
 import type { BackendSource } from "../../../settings/backends/backends.ts"
+import { type VendorBackend, vendorPrograms } from "../../../settings/backends/vendors.ts"
 
-/** The backends of this host by name, in order of preference. Their modules are loaded on first use. */
-const creators: Readonly<Record<string, () => Promise<Backend>>> = {
+/** Their modules are loaded on first use. */
+const creators: Readonly<Record<VendorBackend, () => Promise<Backend>>> = {
   "claude-sdk": async () => (await import("../../../backends/claude-sdk/index.ts")).claudeSdk(),
   "claude-cli": async () => (await import("../../../backends/claude-cli/index.ts")).claudeCli(),
   codex: async () => (await import("../../../backends/codex/index.ts")).codex(),
-  ...Object.fromEntries(
-    ["gemini", "copilot", "opencode", "cursor"].map((name) => [
-      `acp:${name}`,
-      async () => (await import("../../../backends/acp/index.ts")).acp({ name }),
-    ]),
-  ),
+  "acp:gemini": () => acpAgent("gemini"),
+  "acp:copilot": () => acpAgent("copilot"),
+  "acp:opencode": () => acpAgent("opencode"),
+  "acp:cursor": () => acpAgent("cursor"),
   pi: async () => (await import("../../../backends/pi/index.ts")).pi(),
 }
 
+async function acpAgent(name: string): Promise<Backend> {
+  return (await import("../../../backends/acp/index.ts")).acp({ name })
+}
+
+/** The backends of this host by name. */
 export const namedBackends: BackendSource = {
-  names: Object.keys(creators),
-  create: (name) => (Object.hasOwn(creators, name) ? creators[name]?.() : undefined),
+  names: Object.keys(vendorPrograms),
+  // Safe: it is one of the names.
+  create: (name) => (Object.hasOwn(creators, name) ? creators[name as VendorBackend]() : undefined),
 }
