@@ -65,5 +65,4 @@ test.each(moments)(
     expect([requests.length, effects.size]).toEqual([sent, 1])
     expect(new Set(requests.map(({ body }) => body))).toEqual(new Set(['{"usd":5}']))
   },
-  60_000,
 )

@@ -390,8 +390,24 @@ describe("auto", () => {
     expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native", backend: "native" })
   })
 
+  test("a backend that is logged out is not used", async () => {
+    const loggedOut = {
+      ...named("out", () => "out", ["tools"]),
+      probe: async () => ({ found: true, login: "no" }) as const,
+    }
+    const { open } = scene({}, { backend: "auto", backends: [loggedOut], model: scriptedModel(["native"]) })
+    expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native" })
+  })
+
   test("a backend whose probe hangs or fails is not used", async () => {
-    const hanging = { ...named("hanging", () => "hanging", ["tools"]), probe: () => new Promise<never>(() => {}) }
+    const asked: unknown[] = []
+    const hanging: Backend = {
+      ...named("hanging", () => "hanging", ["tools"]),
+      probe({ deadlines }) {
+        asked.push(deadlines)
+        return new Promise(() => {})
+      },
+    }
     const failure = new LonghaulError("backend_crashed", "It broke.").toJSON()
     const broken = {
       ...named("broken", () => "broken", ["tools"]),
@@ -407,6 +423,7 @@ describe("auto", () => {
     const backends = [hanging, broken, throwing, rejecting]
     const { open } = scene({}, { backend: "auto", backends, model: scriptedModel(["native"]) })
     expect(await open().run({ task: "hello" })).toMatchObject({ status: "done", text: "native" })
+    expect(asked).toMatchObject([{ openMs: 3000, replyMs: 3000 }])
   })
 
   test("a chosen backend that turns out to be logged out is replaced by native", async () => {
@@ -658,25 +675,34 @@ describe("a failure that may pass", () => {
   test.each([
     ["the first request", 1],
     ["a request after a call, which does not run again", 2],
-  ])("at %s is repeated, and recorded as a retry", async (_, at) => {
-    const { open, written, count } = failing(at)
-    const runtime = open()
+  ])("at %s is repeated in the vendor's session, and recorded as a retry", async (_, at) => {
+    const { open, backend, written, count } = failing(at)
+    const origins: string[] = []
+    const watched: Backend = {
+      ...backend,
+      open(request, env) {
+        origins.push(request.from.kind)
+        return backend.open(request, env)
+      },
+    }
+    const runtime = open({ backend: watched })
     expect(await runtime.run({ task: "Write.", runId: "r" })).toMatchObject({ status: "done", text: "Done." })
     expect(count()).toBe(3)
     expect(written).toHaveLength(1)
     const retries = []
     for await (const record of runtime.events("r")) if (record.type === "retry") retries.push(record)
     expect(retries).toMatchObject([{ attempt: 1, failure: { code: "overloaded" } }])
+    expect(origins).toEqual(["history", "session"])
   })
 
   test("while a call is open flags the call, and does not run it again", async () => {
     const { open, backend, written } = failing()
-    let sessions = 0
+    const origins: string[] = []
     const breaking: Backend = {
       ...backend,
       async open(request, env) {
         const session = await backend.open(request, env)
-        if (++sessions > 1) return session
+        if (origins.push(request.from.kind) > 1) return session
         return {
           ...{ ref: session.ref, steer: () => false, interrupt: () => {}, close: () => session.close() },
           async run(_, host) {
@@ -697,7 +723,8 @@ describe("a failure that may pass", () => {
     // The next session is told, so it comes before the retry.
     expect(types.indexOf("tool-result")).toBeLessThan(types.indexOf("retry"))
     expect(types).toContain("tool-result")
-    expect(sessions).toBe(2)
+    // A session that ended in the middle of a step is not continued.
+    expect(origins).toEqual(["history", "history"])
     expect(written.length).toBeLessThanOrEqual(1)
   })
 

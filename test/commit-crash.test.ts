@@ -4,10 +4,11 @@ import { basename, dirname, join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { nodeFiles } from "../src/hosts/node/files/files.ts"
 import { type Blow, type Crashes, type Ending, prepareCrashes, type Scene } from "./commit-crash/crashes.ts"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 /** Every point, or enough of them to notice. */
 const all = process.env.LONGHAUL_ALL_CRASHES === "1"
-const timeout = all ? 600_000 : 60_000
+const timeout = all ? 600_000 : WATCHDOG_MS
 
 let crashes: Crashes
 let trace: Ending["trace"]

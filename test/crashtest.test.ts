@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs"
+import { mkdtempSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -6,6 +6,7 @@ import { build } from "esbuild"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { type CampaignOptions, type CampaignReport, runCampaign } from "../src/cli/crashtest/campaign.ts"
 import { allCrashes as all, damageOf, noDamage, program, timeout } from "./support/campaign.ts"
+import { removeFolder } from "./support/remove-folder.ts"
 import { startS3 } from "./support/s3-server.ts"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
@@ -20,7 +21,7 @@ beforeAll(async () => {
   const outfile = join(scratch, saboteur)
   await build({ entryPoints, bundle: true, packages: "external", platform: "node", format: "esm", outfile })
 })
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+afterAll(() => removeFolder(scratch))
 
 function campaign(options: Pick<CampaignOptions, "kills"> & Partial<CampaignOptions>): Promise<CampaignReport> {
   return runCampaign({ program, store: "fs", folder: mkdtempSync(join(scratch, "campaign-")), seed: 1, ...options })

@@ -251,7 +251,7 @@ describe("ReadKnowledge", () => {
     expect(results.join()).not.toContain("steal")
     expect(warnings.filter((warning) => warning.includes("left out of the search"))).toHaveLength(3)
     await expect(
-      getExtractor("pdf")(new Uint8Array(), { name: "a.pdf", signal: AbortSignal.timeout(1e4) }),
+      getExtractor("pdf")(new Uint8Array(), { name: "a.pdf", signal: new AbortController().signal }),
     ).rejects.toMatchObject({
       code: "format_unsupported",
       retryable: false,

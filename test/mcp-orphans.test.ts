@@ -8,6 +8,7 @@ import { build } from "esbuild"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { random } from "./support/scene.ts"
 import { countLiving } from "./support/shell-scene.ts"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 const KILLS = Number(process.env.LONGHAUL_MCP_KILLS ?? 6)
 const base = mkdtempSync(join(tmpdir(), "longhaul-mcp-orphans-"))
@@ -50,5 +51,5 @@ test(
     )
     expect(countLiving(settings)).toBe(0)
   },
-  30_000 + KILLS * 5_000,
+  WATCHDOG_MS + KILLS * 5_000,
 )

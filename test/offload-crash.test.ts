@@ -80,5 +80,4 @@ test.each(moments)(
     const repeated = left.length === 0 ? ["1.0.json"] : ["1.0.json", "1.0~1.json"]
     expect(filesIn(root)).toEqual(isRecorded || !offload ? left : repeated)
   },
-  60_000,
 )

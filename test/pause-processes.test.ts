@@ -11,9 +11,10 @@ import type { RunResult } from "../src/contract/result.ts"
 import type { RunState } from "../src/contract/runtime.ts"
 import { createOnlyStore, createRuntime, fsStore } from "../src/hosts/node/index.ts"
 import type { Order } from "./pause/worker.ts"
+import { WATCHDOG_MS } from "./support/watchdog.ts"
 
 const pauses = Number(process.env.LONGHAUL_PAUSES ?? 6)
-const timeout = 30_000 + pauses * 15_000
+const timeout = WATCHDOG_MS + pauses * 15_000
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-pause-"))
 const program = join(scratch, "worker.mjs")
 const children = new Set<ChildProcess>()

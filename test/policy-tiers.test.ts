@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
@@ -42,4 +42,27 @@ test.each([
     expect(toolCalls.map(({ status }) => status)).toEqual(["denied"])
     expect(existsSync(ran)).toBe(false)
   }
+})
+
+test.each([
+  ["asked where something refused exists", "full", "paused"],
+  ["not asked where nothing refused exists", "empty", "done"],
+])("a command without a sandbox that reads a whole folder is %s", async (_, folder, status) => {
+  const workspace = join(root, folder)
+  mkdirSync(join(workspace, "src"), { recursive: true })
+  if (folder === "full") {
+    mkdirSync(join(workspace, "secrets"))
+    writeFileSync(join(workspace, "secrets/key.txt"), "X=1\n")
+  }
+  const command = "grep -r X . || true"
+  const runtime = createRuntime({
+    workspace,
+    store: memoryStore(),
+    env: { files: nodeFiles({ roots: [workspace] }), shell: nodeShell({ root: workspace, sandbox: "off" }) },
+    model: scriptedModel([{ parts: [{ toolCall: { name: "Bash", args: { command } } }] }, "end"]),
+    tools: [bashTool()],
+    policy: { ask: "pause", rules: [{ allow: { tool: "Bash" } }, { deny: { read: "secrets/**" } }] },
+  })
+  expect(await runtime.run({ task: "go" })).toMatchObject({ status })
+  await runtime.close()
 })

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { createRaceTrack, type RaceOptions, type RaceReport, type RaceTrack } from "./races/races.ts"
-import { WATCHDOG_MS } from "./support/watchdog.ts"
+import { PATIENCE_MS, WATCHDOG_MS } from "./support/watchdog.ts"
 
 const races = Number(process.env.LONGHAUL_RACES ?? 10)
 const timeout = WATCHDOG_MS + races * 5_000
@@ -81,9 +81,13 @@ async function flushUnderLimit(root: string, count: number): Promise<string[]> {
     await journal.release()`
   const limited = 'ulimit -f 8 && exec "$0" --input-type=module -e "$1"'
   const child = spawn("bash", ["-c", limited, process.execPath, script], { stdio: ["ignore", "pipe", "inherit"] })
-  const bound = setTimeout(() => child.kill("SIGKILL"), 20_000)
   let output = ""
+  let isLate = false
+  const bound = setTimeout(() => {
+    isLate = child.kill("SIGKILL")
+  }, PATIENCE_MS)
   for await (const chunk of child.stdout.setEncoding("utf8")) output += chunk
   clearTimeout(bound)
+  if (isLate) throw new Error(`It did not end, and flushed ${output.split("\n").length - 1} records.`)
   return output.split("\n").slice(0, -1)
 }

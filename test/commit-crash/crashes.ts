@@ -16,6 +16,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { build } from "esbuild"
+import { until } from "../support/watchdog.ts"
 
 /** The event of a process at one of its operations. */
 export interface Blow {
@@ -146,7 +147,7 @@ function start(order: object) {
 /** Printed right before it stops: continuing it immediately would wake it too early, and then never again. */
 async function standsStill(pid: number | undefined): Promise<void> {
   const state = () => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]
-  for (let tries = 0; tries < 5000 && state() !== "T"; tries++) await new Promise((resolve) => setTimeout(resolve, 1))
+  await until(() => state() === "T")
 }
 
 /** Every name with its kind, permissions and content. */

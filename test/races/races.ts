@@ -7,6 +7,7 @@ import type { RunRecord } from "../../src/contract/event.ts"
 import type { Store } from "../../src/contract/store.ts"
 import type { S3StoreOptions } from "../../src/stores/s3/index.ts"
 import { random } from "../support/scene.ts"
+import { PATIENCE_MS } from "../support/watchdog.ts"
 import { type Built, builtPackage, importBuilt } from "./built.ts"
 import { checkRace, type Verdict } from "./check.ts"
 
@@ -76,7 +77,7 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
   const bucket = typeof form === "string" ? undefined : form
   const pace = bucket ? BUCKET_PACE : 1
   const folder = judgedStore(dir, form, prefix, built).folder("run")
-  const running = new Set<Runner>()
+  const running = new Map<Runner, string>()
   const violations: string[] = []
   const mostWorkers = 2 + pick(7)
   const mostKills = pick(4)
@@ -98,7 +99,7 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
       // Few processes write much in a bucket: more are killed there, so that enough die in the middle of a write.
       diesAtWrite: pick(bucket ? 2 : 4) === 0 ? pick(bucket ? 5 : 8) : -1,
     }
-    running.add(runner)
+    running.set(runner, order.worker)
     runner.run(order).then((failure) => {
       if (failure) violations.push(`${order.worker} failed: ${failure}`)
       if (runner.tore) torn++
@@ -119,11 +120,11 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
 
   try {
     for (const runner of await Promise.all(Array.from({ length: mostWorkers }, () => stable.fetch()))) enter(runner)
-    const deadline = performance.now() + RACE_MS * pace
+    const deadline = performance.now() + PATIENCE_MS
     let late = 0
     while (running.size > 0 && performance.now() < deadline) {
       await sleep(pick(6) * pace)
-      const runner = [...running][pick(running.size)]
+      const runner = [...running.keys()][pick(running.size)]
       const roll = pick(10)
       if (roll === 0 && kills < mostKills) kills += runner?.kill() ? 1 : 0
       else if (roll < 4) stops += runner?.stop(pick(25) * pace) ? 1 : 0
@@ -132,8 +133,8 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
     }
   } finally {
     // Whatever happened, no process writes here when the race is checked and its folder removed.
-    for (const runner of running) {
-      violations.push("a worker did not end in time")
+    for (const [runner, worker] of running) {
+      violations.push(`${worker} did not end`)
       runner.kill()
     }
     while (running.size > 0) await sleep(1)
@@ -154,7 +155,6 @@ function judgedStore(dir: string, form: RaceOptions["form"], prefix: string, bui
 const OPS = 6
 /** Slow-down factor where each step is a request. */
 const BUCKET_PACE = 4
-const RACE_MS = 15_000
 const nothing = { owners: 0, records: 0, effects: 0, unknown: 0 }
 
 /** One worker process. */

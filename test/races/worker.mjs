@@ -12,11 +12,9 @@ const { s3Store } = await import(new URL("stores/s3/index.js", dist).href)
 
 process.on("disconnect", () => process.exit())
 process.on("message", (order) => {
-  const watchdog = setTimeout(() => process.exit(3), order.bucket ? 80_000 : 20_000)
   race(order)
     .then(() => process.send({ type: "done" }))
     .catch((error) => process.send({ type: "failure", message: String(error?.stack ?? error) }))
-    .finally(() => clearTimeout(watchdog))
 })
 process.send({ type: "ready" })
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll } from "vitest"
@@ -12,15 +12,20 @@ import { createRuntime, type NodeRuntimeConfig } from "../../src/hosts/node/inde
 import { plainText } from "../../src/lib/content.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
 import { defineTool } from "../../src/tools/kernel/define-tool.ts"
+import { removeFolder } from "./remove-folder.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-agents-"))
-const runtimes: Runtime[] = []
+const runtimes: { readonly runtime: Runtime; readonly store: MortalStore }[] = []
 afterAll(async () => {
-  const closed = Promise.all(runtimes.splice(0).map((runtime) => runtime.close()))
   // A runtime whose store has died never closes.
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 2_000))])
-  rmSync(scratch, { recursive: true, force: true })
+  const living = runtimes.splice(0).filter(({ store }) => store.isDead?.() !== true)
+  await Promise.all(living.map(({ runtime }) => runtime.close()))
+  await removeFolder(scratch)
 })
+
+interface MortalStore extends Store {
+  isDead?(): boolean
+}
 
 export const part = (name: string, args: Json = {}) => ({ toolCall: { name, args } })
 export const calls = (...parts: ReturnType<typeof part>[]) => ({ parts })
@@ -72,7 +77,7 @@ export function acting(ran: Json[], more: object = {}) {
 export const pauses = { policy: { ask: "pause" } } as const
 
 /** Another process over the store. `ran`: what its tool `act` received. */
-export function processOver(store: Store, roles: Roles, config: NodeRuntimeConfig = {}) {
+export function processOver(store: MortalStore, roles: Roles, config: NodeRuntimeConfig = {}) {
   const ran: Json[] = []
   const model = playing(roles)
   const runtime = createRuntime({
@@ -85,7 +90,7 @@ export function processOver(store: Store, roles: Roles, config: NodeRuntimeConfi
     agents: {},
     ...config,
   })
-  runtimes.push(runtime)
+  runtimes.push({ runtime, store })
   return { ran, model, runtime }
 }
 
@@ -118,7 +123,7 @@ export function mortalStore(inner: Store, isGuarded: (path: string) => boolean =
   const die = () => {
     dies = true
   }
-  return { store: { ...inner, folder }, die, died }
+  return { store: { ...inner, folder, isDead: () => dies }, die, died }
 }
 
 /** All events of a run and its agents. */

@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type CampaignReport, runCampaign } from "../../src/cli/crashtest/campaign.ts"
+import { removeFolder } from "./remove-folder.ts"
+import { WATCHDOG_MS } from "./watchdog.ts"
 
 export const allCrashes = process.env.LONGHAUL_ALL_CRASHES === "1"
-export const timeout = allCrashes ? 3_600_000 : 120_000
+export const timeout = allCrashes ? 3_600_000 : WATCHDOG_MS
 export const program = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 
 /** What went wrong in a campaign. Prints its counts. */
@@ -48,6 +50,6 @@ export async function killRuns(
     const chosen = allCrashes ? { kills } : { kills: 1, sample }
     return damageOf(what, await runCampaign({ program, store, folder, tools, seed: 1, ...chosen }))
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   }
 }

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, beforeEach } from "vitest"
 import { type Served, serve } from "../../src/hosts/node/http/serve.ts"
 import { createSimulator, type Simulator, type SimulatorOptions } from "../../src/testing/index.ts"
+import { removeFolder } from "./remove-folder.ts"
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 
@@ -31,9 +32,7 @@ export function commandLine() {
     await Promise.all([...running].map(([child, ended]) => killGroup(child) && ended))
     await provider?.close()
     provider = undefined
-    // Again where a killed process was still writing.
-    const removal = { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }
-    await Promise.all(Object.values(place).map((folder) => rm(folder, removal)))
+    await Promise.all(Object.values(place).map(removeFolder))
   })
 
   const start = (args: readonly string[], variables?: Readonly<Record<string, string>>, cwd?: string) =>

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest"
 import { policyCall, verdictOf } from "../../../test/support/policy-scene.ts"
+import { fileSamples } from "../../../test/support/tool-samples.ts"
 import type { PolicyCall } from "../../contract/policy.ts"
+import { openSiblings } from "./check/open-siblings.ts"
+import { compileRules } from "./compile-rules.ts"
+import { writers } from "./known-tools.ts"
+import { presets } from "./presets.ts"
 
 const bash = policyCall("Bash", { command: "ls" })
 const unreadable = policyCall("Bash", { command: "ls $(" })
@@ -55,3 +60,57 @@ test("a locked-down policy can allow readers of named paths and nothing else", a
   const more = { ...document, rules: [{ allow: { tool: "Wr*" } }] }
   expect(await verdictOf(more, policyCall("Write", { path: "docs/a" }))).toBe("deny")
 })
+
+const secret = [".env", "sub/.env.local", ".envrc"]
+const governing = [
+  ...[".git/config", "sub/.git/hooks/pre-commit", ".longhaul/x", "longhaul.config.ts", "longhaul.policy.yaml"],
+  ...[".claude/settings.json", ".codex/config.toml", ".cursor/mcp.json", ".gemini/settings.json"],
+  ...[".vscode/tasks.json", ".idea/workspace.xml", ".husky/pre-commit", ".npmrc", ".mcp.json"],
+]
+const samples = await fileSamples()
+
+/** What the tools of the library, and one whose use is unknown, can do with a file. */
+function callsThat(can: "read" | "write", path: string): readonly PolicyCall[] {
+  const known = samples.flatMap((sample) => {
+    const args = JSON.stringify(sample.args(path, "FOLDER")).replaceAll(/FOLDER(\/a\/b)?\/new/g, path)
+    // What a search of a folder shows is not decided by its words.
+    return sample.can.includes(can) && !args.includes("FOLDER") ? [policyCall(sample.tool, JSON.parse(args))] : []
+  })
+  return [...known, ...["path", "file_path", "target"].map((name) => policyCall("mcp:a/b", { [name]: path }))]
+}
+
+async function openCalls(preset: string, calls: readonly PolicyCall[]): Promise<readonly unknown[]> {
+  const open: unknown[] = []
+  for (const call of calls) {
+    const verdict = await verdictOf({ extends: preset }, call)
+    if (verdict !== "deny") open.push([verdict, call.tool, call.args])
+  }
+  return open
+}
+
+test("control: every way to write a file is tried", () => {
+  const tried = new Set(callsThat("write", "x").map(({ tool }) => tool))
+  expect([...tried].sort()).toEqual([...writers, "mcp:a/b"].sort())
+  expect(JSON.stringify(callsThat("write", "x"))).toContain("*** Move to: x")
+})
+
+describe.each(Object.keys(presets))("the preset %s leaves no tool open", (preset) => {
+  test.each([...secret, ...governing])("to write %s", async (path) => {
+    expect(await openCalls(preset, callsThat("write", path))).toEqual([])
+  })
+
+  test("that can do what it refuses to others by their names", async () => {
+    const rules = await compileRules([{ document: { extends: preset }, source: "test" }])
+    expect(openSiblings(rules.all, rules.default)).toEqual([])
+  })
+})
+
+// The preset for reading allows it everywhere.
+describe.each(Object.keys(presets).filter((preset) => preset !== "read-only"))(
+  "the preset %s leaves no tool open",
+  (preset) => {
+    test.each(secret)("to read %s", async (path) => {
+      expect(await openCalls(preset, callsThat("read", path))).toEqual([])
+    })
+  },
+)

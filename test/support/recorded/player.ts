@@ -10,6 +10,7 @@ import type {
   ProgramSpec,
 } from "../../../src/contract/backend-env.ts"
 import type { PlaceFacts } from "../backend-place.ts"
+import { PATIENCE_MS } from "../watchdog.ts"
 import { differing, ids, type SceneEvent, withoutFolders } from "./scene.ts"
 
 export interface PlayerOptions {
@@ -233,5 +234,3 @@ class Queue<Value> implements AsyncIterable<Value> {
     }
   }
 }
-
-const PATIENCE_MS = 5_000
