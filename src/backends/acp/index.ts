@@ -64,8 +64,10 @@ export function acp(options: AcpOptions): Backend {
   }
 }
 
-/** The agents that are known by name. */
 const knownAgents: readonly AcpAgent[] = [geminiAgent, copilotAgent, opencodeAgent, cursorAgent]
+
+/** The agents that are known by name. */
+export const acpAgents: readonly string[] = knownAgents.map(({ name }) => name)
 
 function agentOf({ name, command, args = [] }: AcpOptions): AcpAgent {
   const known = knownAgents.find((agent) => agent.name === name)
@@ -75,7 +77,7 @@ function agentOf({ name, command, args = [] }: AcpOptions): AcpAgent {
     "config_invalid",
     `acp does not know the agent ${JSON.stringify(String(name).slice(0, 80))}.`,
     {
-      fix: `Use ${knownAgents.map((agent) => agent.name).join(", ")}, or pass a name of letters and digits and the command that starts the agent.`,
+      fix: `Use ${acpAgents.join(", ")}, or pass a name of letters and digits and the command that starts the agent.`,
     },
   )
 }
