@@ -1,7 +1,7 @@
 // Promises about conversations that are shortened: nothing is lost, paid twice or sent uncut, and nothing loops.
 import { mutation } from "./mutation.mjs"
 
-const native = "src/backends/native"
+const native = "src/backends"
 const journal = "src/journal"
 const lib = "src/lib/compaction"
 const runtime = "src/run"
@@ -71,7 +71,7 @@ export const mutations = [
     "compaction: a graceful stop between two attempts at a summary is ignored",
     [
       [
-        `${native}/compaction/summarise.ts`,
+        "src/backends/shared/compaction/summarise.ts",
         '    if (controls.stopping) return { reason: "interrupted" }\n    if ("reason" in begun',
         '    if ("reason" in begun',
       ],

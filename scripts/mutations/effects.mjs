@@ -171,7 +171,7 @@ export const mutations = [
   ),
   mutation(
     "effects: arguments that a person changed pass no gate",
-    [[runtime, "{ isApproved: true, edited: changed !== undefined }", "{ isApproved: true }"]],
+    [[runtime, "confirm(run, approved, changed !== undefined)", "confirm(run, approved)"]],
     resume("edited arguments pass the gate again, and the model learns what ran and why"),
   ),
   mutation(

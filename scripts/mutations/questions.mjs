@@ -54,13 +54,7 @@ export const mutations = [
   ),
   mutation(
     "questions: the policy is not asked again before the answered call",
-    [
-      [
-        calls,
-        "const verdict = await decide(run, asked, { isApproved: true })",
-        'const verdict = { kind: "allow", args: asked.args }',
-      ],
-    ],
+    [[calls, "const confirmed = await confirm(run, asked)", 'const confirmed = { kind: "holds" }']],
     runtime("whose policy denies the call by now does not continue it"),
   ),
   mutation(

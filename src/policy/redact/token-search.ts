@@ -101,19 +101,26 @@ const PREFIX = 3
 const MAX_REACH = 256
 const DASH = 45
 const none: readonly never[] = []
-const formats = new Map<number, TokenFormat[]>()
-const shifts = new Uint8Array(128 * 128).fill(2)
+const prefixes = tokenFormats.flatMap((format) => format.prefixes.map((prefix) => ({ prefix, format })))
+const formats = grouped(prefixes.map(({ prefix, format }) => [keyAt(prefix, 0), format]))
 /** The formats that start with these one or two characters. */
-const partialPrefixes = new Map<string, TokenFormat[]>()
-for (const format of tokenFormats) {
-  for (const prefix of format.prefixes) {
-    const key = keyAt(prefix, 0)
-    formats.set(key, [...(formats.get(key) ?? []), format])
+const partialPrefixes = grouped(
+  prefixes.flatMap(({ prefix, format }) => [1, 2].map((length) => [prefix.slice(0, length), format] as const)),
+)
+const shifts = shiftsOf(prefixes.map(({ prefix }) => prefix))
+
+function grouped<Key>(entries: readonly (readonly [Key, TokenFormat])[]): ReadonlyMap<Key, readonly TokenFormat[]> {
+  const groups = new Map<Key, TokenFormat[]>()
+  for (const [key, format] of entries) groups.set(key, [...(groups.get(key) ?? []), format])
+  return groups
+}
+
+function shiftsOf(all: readonly string[]): Uint8Array {
+  const table = new Uint8Array(128 * 128).fill(2)
+  for (const prefix of all) {
     const start = (prefix.charCodeAt(0) << 7) | prefix.charCodeAt(1)
-    shifts[start] = Math.min(1, shifts[start] ?? 1)
-    shifts[(prefix.charCodeAt(1) << 7) | prefix.charCodeAt(2)] = 0
-    for (const part of [prefix.slice(0, 1), prefix.slice(0, 2)]) {
-      partialPrefixes.set(part, [...(partialPrefixes.get(part) ?? []), format])
-    }
+    table[start] = Math.min(1, table[start] ?? 1)
+    table[(prefix.charCodeAt(1) << 7) | prefix.charCodeAt(2)] = 0
   }
+  return table
 }
