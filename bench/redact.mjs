@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 
-const { createRedactor } = await import("../dist/esm/policy/redact/redactor.js")
+const { createRedactor } = await import("../build/policy/redact/redactor.js")
 
 const prose = readFileSync(new URL("../ARCHITECTURE.md", import.meta.url), "utf8")
 const code = readFileSync(new URL("../package-lock.json", import.meta.url), "utf8").slice(0, 200_000)

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { parseArgs } from "node:util"
 import { measure, measureImport, median } from "./measure.mjs"
-import { bundleSizes, cliStart } from "./package-figures.mjs"
+import { bundleSizes, cliStart, initialChunk } from "./package-figures.mjs"
 import { startServer } from "./processes.mjs"
 import { evaluate, figure, layOut, table } from "./report.mjs"
 import { listFigures, listTable } from "./runs.mjs"
@@ -51,8 +51,9 @@ if (imports.length > 0) say(built ? `\n${importTable(imports)}` : "\nimport: not
 const start = built && wanted("start of the command line") ? await cliStart(dist, reps(9)) : undefined
 if (start)
   say(`\n${start.label}: ${figure(start.cpuMs, "ms")} CPU on top of ${figure(start.bareMs, "ms")} of bare node`)
-const bundles = built && wanted("bundle") ? await bundleSizes(dist) : []
-for (const { label, bytes, gzipped } of bundles) say(`${label}: ${bytes} bytes minified, ${gzipped} gzipped`)
+const bundles = built && wanted("bundle") ? [...(await bundleSizes(dist)), ...(await initialChunk(dist))] : []
+for (const { label, bytes, gzipped, goal } of bundles)
+  say(`${label}: ${bytes} bytes minified, ${gzipped} gzipped${goal ? ` (goal ${goal})` : ""}`)
 
 const lists = built && wanted("list of runs") ? await listFigures(dist, LISTED_RUNS, progress) : []
 if (lists.length > 0) say(`\n${listTable(lists, LISTED_RUNS)}`)

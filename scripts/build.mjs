@@ -1,94 +1,108 @@
 import { spawnSync } from "node:child_process"
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { dirname, join, relative } from "node:path"
-import { fileURLToPath, pathToFileURL } from "node:url"
-import { build } from "esbuild"
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { rolldown } from "rolldown"
+import { markPure } from "./build/mark-pure.mjs"
 
 /**
- * tsc checks and writes dist, which mirrors src. The modules of the library are copied to dist/esm for bundlers (condition
- * `module`), which take only those that are used. Then the entries are bundled in place for Node: importing costs by the
- * number of files, not by their size, so all portable entries become one file, all of Node's another, and the extensions a
- * third, of which each gives out its own names. The command line, whose commands load one by one, is bundled for itself. What nothing reaches is
- * deleted.
+ * tsc checks and writes its modules to build, which mirrors src, and their types to dist. Then the entries of the package and its program are bundled
+ * into dist, once for every platform. Importing costs by the number of files and by their size: what `longhaul` loads is one
+ * file, and what `longhaul/node` loads beside it are two. Everything else is loaded when it is needed. Types that nothing reaches are deleted.
  */
 const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
 const { exports, bin } = JSON.parse(readFileSync("package.json", "utf8"))
-const targets = Object.values(exports).filter((target) => typeof target === "object")
-const inDist = (path) => path?.replace("./dist/", "") ?? []
-/** The bundles that Node loads, and the modules that bundlers load. */
-const entries = targets.flatMap(({ node, default: other }) => node?.default ?? node ?? other).flatMap(inDist)
-const modules = targets
-  .flatMap(({ module, node, default: other }) => [module, node?.module, other])
-  .flatMap((path) => (path?.includes("/esm/") ? [path.replace("./dist/esm/", "")] : []))
-const types = targets.flatMap((target) => target.types).flatMap(inDist)
-/** Grouped by the file that each becomes part of. */
-const isExtension = (entry) => /^(extensions|hosts\/node\/knowledge)\//.test(entry)
-const groups = {
-  "core.js": entries.filter((entry) => !entry.startsWith("hosts/") && !isExtension(entry)),
-  "node.js": entries.filter((entry) => entry.startsWith("hosts/node/") && !isExtension(entry)),
-  // Most programs use none of them.
-  "extensions.js": entries.filter(isExtension),
-}
-const programs = Object.values(bin).map((path) => path.replace(/^(\.\/)?dist\//, ""))
+const leaves = (value) => (typeof value === "string" ? [value] : Object.values(value).flatMap(leaves))
+const paths = [...leaves(exports), ...leaves(bin)].map((path) => path.replace(/^(\.\/)?dist\//, ""))
+const entries = [...new Set(paths.filter((path) => path.endsWith(".js")))]
+const types = paths.filter((path) => path.endsWith(".d.ts"))
+const programs = leaves(bin).map((path) => path.replace(/^(\.\/)?dist\//, ""))
 
-rmSync("dist", { recursive: true, force: true })
+for (const folder of ["dist", "build"]) rmSync(folder, { recursive: true, force: true })
 const tsc = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], {
   stdio: "inherit",
 })
 if (tsc.status !== 0) process.exit(1)
 
-for (const file of reachedFrom(modules)) {
-  mkdirSync(dirname(`dist/esm/${file}`), { recursive: true })
-  cpSync(`dist/${file}`, `dist/esm/${file}`)
-}
+const onNode = [...loadedBy(["hosts/node/index.js", "hosts/node/tools.js"])]
+/** What is loaded together. A module is in the first chunk that holds it, and in none of them if it is loaded later. */
+const chunks = [
+  // Functions that are imported alone: these import nothing later.
+  { name: "tool", modules: loadedBy(["tools/kernel/define-tool.js"]) },
+  { name: "webhooks", modules: loadedBy(["webhooks/index.js"]) },
+  // What the program loads before it knows the command.
+  { name: "start", modules: loadedBy(["cli/program.js"]) },
+  { name: "runtime", modules: loadedBy(["index.js"]) },
+  { name: "library", modules: new Set(onNode.filter((module) => !module.startsWith("hosts/"))) },
+  { name: "node", modules: new Set(onNode) },
+]
+const bundle = await rolldown({
+  input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.js$/, ""), `build/${entry}`])),
+  // What is needed at once becomes part of the bundle: a package is loaded when it is needed.
+  external: (id) => /^[a-z@]/.test(id) && !id.startsWith("@noble/hashes/"),
+  platform: "neutral",
+  // As package.json says. The modules of the program act when they are loaded.
+  treeshake: { moduleSideEffects: (id) => id.includes("/build/cli/") },
+  plugins: [
+    { name: "mark-pure", transform: (code, id) => (isLibrary(id) ? { code: markPure(code), map: null } : null) },
+    { name: "escape-wide", renderChunk: escapeWide },
+  ],
+  onLog(level, log) {
+    // Some modules are loaded at once by one entry and later by another.
+    if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") console[level === "warn" ? "warn" : "info"](log.message)
+  },
+})
+await bundle.write({
+  dir: "dist",
+  entryFileNames: "[name].js",
+  chunkFileNames: "chunks/[name]-[hash].js",
+  comments: { annotation: true, jsdoc: false, legal: true },
+  minifyInternalExports: false,
+  codeSplitting: { groups: chunks.map(groupOf) },
+})
+await bundle.close()
 
-const shared = new Map()
-for (const [file, members] of Object.entries(groups)) {
-  shared.set(file, await namesOf(members))
-  const lines = shared.get(file).map(({ entry, names }) => reexport(names, `./${entry}`, "", entry))
-  writeFileSync(`dist/${file}`, lines.join(""))
-}
-// First: it must see the modules as tsc wrote them.
-await bundle(programs, "chunks/cli-[name]-[hash]", false)
-await bundle([...shared.keys()], "chunks/[name]-[hash]", true)
-for (const [file, members] of shared) {
-  for (const { entry, names } of members) {
-    const path = relative(dirname(entry), file)
-    writeFileSync(`dist/${entry}`, reexport(names, path.startsWith(".") ? path : `./${path}`, entry, ""))
-  }
-}
-// One character beyond Latin-1 makes V8 store a whole file with two bytes per character. Only regular expressions can
-// contain one.
-for (const name of readdirSync("dist/chunks").filter((each) => /^(?!cli-).*\.js$/.test(each))) {
-  const wide = /[^\0-\xff]/.exec(readFileSync(`dist/chunks/${name}`, "utf8"))
-  if (wide) throw new Error(`dist/chunks/${name} holds ${wide[0]}: write it as an escape in the pattern it stands in.`)
-}
 for (const program of programs) chmodSync(`dist/${program}`, 0o755)
-removeAllBut(new Set([...reachedFrom([...entries, ...programs]), ...reachedFrom(types)]))
+removeTypesBut(reachedFrom(types, "dist", /(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g))
 
-/** All files of dist reachable from these: through imports and lazy imports, or through types. */
-function reachedFrom(files) {
+/** One character beyond Latin-1 makes V8 store a whole file with two bytes per character. */
+function escapeWide(code) {
+  return code.replace(/[^\0-\xff]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`)
+}
+
+function groupOf({ name, modules }, index) {
+  const holds = (id) => isLibrary(id) && modules.has(relative("build", id))
+  return { name, test: holds, priority: chunks.length - index }
+}
+
+function isLibrary(id) {
+  return id.startsWith(resolve("build")) && !id.includes("/build/cli/")
+}
+
+function loadedBy(modules) {
+  return reachedFrom(modules, "build", /^(?:import|export)\b[^;"']*?from\s*"(\.{1,2}\/[^"]+)"/gm)
+}
+
+/** All files of a folder that are reached from these through imports that the pattern finds. */
+function reachedFrom(files, folder, pattern) {
   const reached = new Set()
   const waiting = [...files]
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (reached.has(file)) continue
     reached.add(file)
-    for (const [, specifier] of readFileSync(`dist/${file}`, "utf8").matchAll(
-      /(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g,
-    )) {
+    for (const [, specifier] of readFileSync(join(folder, file), "utf8").matchAll(pattern)) {
       const path = join(dirname(file), file.endsWith(".d.ts") ? specifier.replace(/\.[jt]s$/, ".d.ts") : specifier)
-      if (existsSync(`dist/${path}`)) waiting.push(path)
+      if (existsSync(join(folder, path))) waiting.push(path)
     }
   }
   return reached
 }
 
-function removeAllBut(kept) {
+function removeTypesBut(kept) {
   for (const entry of readdirSync("dist", { recursive: true, withFileTypes: true })) {
     const path = join(relative("dist", entry.parentPath), entry.name)
-    const isKept = path.startsWith("esm/") || kept.has(path) || kept.has(path.replace(/\.map$/, ""))
-    if (entry.isFile() && !isKept) rmSync(join("dist", path))
+    if (path.endsWith(".d.ts") && !kept.has(path)) rmSync(join("dist", path))
   }
   for (const folder of foldersBottomUp("dist"))
     if (readdirSync(folder).length === 0) rmSync(folder, { recursive: true })
@@ -97,42 +111,4 @@ function removeAllBut(kept) {
 function foldersBottomUp(folder) {
   const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   return [...folders.flatMap(({ name }) => foldersBottomUp(join(folder, name))), folder]
-}
-
-function bundle(entryPoints, chunkNames, sourcemap) {
-  return build({
-    entryPoints: entryPoints.map((entry) => `dist/${entry}`),
-    outdir: "dist",
-    outbase: "dist",
-    chunkNames,
-    allowOverwrite: true,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    packages: "external",
-    sourcemap,
-    logLevel: "warning",
-  })
-}
-
-/** The runtime exports of each entry; types do not matter here. */
-function namesOf(list) {
-  return Promise.all(
-    list.map(async (entry) => {
-      const module = await import(pathToFileURL(`dist/${entry}`).href)
-      return { entry, names: Object.keys(module) }
-    }),
-  )
-}
-
-/** In the combined file every name carries its entry, since two entries may use the same name. */
-function reexport(names, from, fromEntry, asEntry) {
-  const list = names.map((name) => `${marked(name, fromEntry)} as ${marked(name, asEntry)}`)
-  return list.length === 0 ? "" : `export { ${list.join(", ")} } from ${JSON.stringify(from)}\n`
-}
-
-function marked(name, entry) {
-  return entry === "" ? name : `${name}$${entry.replace(/\W/g, "_")}`
 }

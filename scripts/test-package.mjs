@@ -20,10 +20,14 @@ import { formatMessage } from "publint/utils"
 
 const repository = fileURLToPath(new URL("..", import.meta.url))
 const MAX_PACKAGES = 36
-/** The MCP server and its schema library are half of it; our modules for bundlers and source maps are five. */
-const MAX_MEGABYTES = 37
+/** The MCP server and its schema library are half of it. */
+const MAX_MEGABYTES = 32
+const MAX_FILES = 400
+const MAX_PACKED_MEGABYTES = 2
 const IMPORT_GOAL_MS = 40
 const MAX_BUNDLED = 12 * 1024
+/** For a platform that esbuild does not know. */
+const likeWrangler = { mainFields: ["module", "main"], conditions: ["workerd", "worker", "browser"] }
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-package-"))
 const project = join(scratch, "project")
@@ -59,7 +63,9 @@ process.exitCode = problems.length > 0 ? 1 : 0
 function pack() {
   run("npm", ["pack", "--silent", "--pack-destination", scratch], repository)
   const name = readdirSync(scratch).find((file) => file.endsWith(".tgz"))
-  console.log(`packed: ${name}, ${kilobytes(statSync(join(scratch, name)).size)} KB`)
+  const { size } = statSync(join(scratch, name))
+  console.log(`packed: ${name}, ${kilobytes(size)} KB`)
+  if (size > MAX_PACKED_MEGABYTES * 1024 ** 2) problems.push(`packed, it is larger than ${MAX_PACKED_MEGABYTES} MB`)
   return join(scratch, name)
 }
 
@@ -80,6 +86,9 @@ function checkTree() {
     if (hook && (hook !== "prepare" || name === "longhaul")) problems.push(`${name} has a script "${hook}"`)
   }
   if (walk(root).some((path) => /\.node$|binding\.gyp$/.test(path))) problems.push("native code in the tree")
+  const files = walk(installed).length
+  console.log(`files of the package: ${files}`)
+  if (files > MAX_FILES) problems.push(`${files} files, more than ${MAX_FILES}`)
   const megabytes = walk(root).reduce((sum, path) => sum + statSync(path).size, 0) / 1024 ** 2
   console.log(`default install: ${manifests.length} packages, ${megabytes.toFixed(2)} MB, no install scripts allowed`)
   if (manifests.length > MAX_PACKAGES) problems.push(`${manifests.length} packages, more than ${MAX_PACKAGES}`)
@@ -110,9 +119,7 @@ async function checkPortable(portable) {
       metafile: true,
       format: "esm",
       platform: "neutral",
-      mainFields: ["module", "main"],
-      // Those of wrangler.
-      conditions: ["workerd", "worker", "browser"],
+      ...likeWrangler,
       treeShaking: false,
       ignoreAnnotations: true,
       logLevel: "silent",
@@ -222,6 +229,7 @@ async function checkBundles() {
         write: false,
         format: "esm",
         platform,
+        ...(platform === "neutral" && likeWrangler),
         logLevel: "silent",
       })
       const size = outputFiles[0].contents.length

@@ -10,9 +10,7 @@ import { enterReleased } from "../runs/run-index.ts"
 import type { ResolvedConfig } from "../settings/config/config.ts"
 import { redactFailure } from "../settings/config/secrets.ts"
 import { type CheckedInput, checkInput } from "../settings/input/input.ts"
-import { agentsOf } from "./agents/spawn.ts"
 import { attempt } from "./attempts.ts"
-import { finishOpenCalls } from "./calls/finish-open-calls.ts"
 import { closeRun } from "./close-run.ts"
 import { OpenExtensions } from "./extensions/open-extensions.ts"
 import { newRun, openRun } from "./open/open-run.ts"
@@ -122,7 +120,7 @@ async function openAndDrive(
   }
   const extensions = new OpenExtensions(run)
   const { agents } = run.input
-  if (agents) run.agents = agentsOf(run, agents)
+  if (agents) run.agents = (await import("./agents/spawn.ts")).agentsOf(run, agents)
   const ended = context.opened(run)
   const { timeMs } = run.input.limits
   if (timeMs !== undefined) controls.startClock(timeMs, run.projection.activeMs)
@@ -152,6 +150,7 @@ async function resumeWork(run: OpenRun, opening: Opening): Promise<RunStop | und
     return { reason: "suspended", pause: { kind: "handover", text: problem } }
   }
   await run.agents?.background.resume()
+  const { finishOpenCalls } = await import("./calls/finish-open-calls.ts")
   return finishOpenCalls(run, opening)
 }
 

@@ -6,8 +6,6 @@ import type { Taking } from "../journal/reader.ts"
 import { checkedId } from "../lib/id.ts"
 import { checkArgument, checkShape, usable } from "../lib/schema/shape.ts"
 import { beginning, chosenRun } from "../run/execute-run.ts"
-import { nextExchange } from "../run/open/continue-run.ts"
-import { resumption } from "../run/open/resume-run.ts"
 import type { OwnerWatch } from "../runs/owner-watch.ts"
 import type { FoundRun } from "../runs/read-runs.ts"
 import type { ResolvedConfig } from "../settings/config/config.ts"
@@ -60,6 +58,7 @@ export class Launcher {
     const look = async (found: FoundRun) => orphan?.owner ?? this.#watch.look(key, found)
     const open = async () => {
       const choose = this.#webhooks.chooser(key, background ?? "recovered", webhook)
+      const { resumption } = await import("../run/open/resume-run.ts")
       const opening = await resumption(this.#config, key, input, look, {
         ...(orphan && { found: orphan.found }),
         released: this.#live.released,
@@ -83,6 +82,7 @@ export class Launcher {
       runId: checkedId("runId", runId),
       nodeId: checkedId("nodeId", options.nodeId ?? "main"),
     }
+    const { nextExchange } = await import("../run/open/continue-run.ts")
     const next = await nextExchange(this.#config, base, text, options, this.#watch)
     const open = async () => chosenRun(this.#config, next.key, await next.input(), this.#isAbandoned(next.key))
     return this.#live.launch(next.key, open, { ...options, streamed })

@@ -1,39 +1,32 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Observer } from "../contract/observe.ts"
-import type { Logger, RunHandle, RunReference, RuntimeConfig, StartedRun } from "../contract/run.ts"
+import type { Logger, RunHandle, RunReference, RuntimeConfig } from "../contract/run.ts"
 import type { BackendStatus, RunState, Runtime, WaitOptions } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import type { InboxMessage } from "../journal/inbox.ts"
-import { LEASE_MS } from "../journal/journal.ts"
 import { factsWithout, failedToBegin } from "../journal/result.ts"
 import { delay } from "../lib/abort.ts"
-import { contain } from "../lib/contained.ts"
 import { checkedId, newRunId } from "../lib/id.ts"
 import { oneOf, wholeNumber } from "../lib/known-keys.ts"
 import { checkArgument, usable } from "../lib/schema/shape.ts"
 import { Semaphore } from "../lib/semaphore.ts"
-import { listRuns } from "../runs/list-runs.ts"
-import { OwnerWatch, stillActive } from "../runs/owner-watch.ts"
+import { stillActive } from "../runs/owner-watch.ts"
 import { readRun } from "../runs/read-runs.ts"
 import { type Defaults, type ResolvedConfig, resolveConfig } from "../settings/config/config.ts"
 import { redactFailure } from "../settings/config/secrets.ts"
 import { idShape } from "../settings/input/input.ts"
 import { type MethodOnNode, methodOptions } from "../settings/input/method-options.ts"
 import { schemaName } from "../settings/options/output.ts"
-import { completeAbandonedTakes, type FoundOrphans, findOrphans, markOrphans } from "./background.ts"
-import { Followers } from "./follow-runs.ts"
-import { Launcher } from "./launch-runs.ts"
-import { type LiveRun, LiveRuns } from "./live-runs.ts"
-import { forkRun, removeRun, replayRun, sendToRun } from "./manage-runs.ts"
-import { WebhookSender } from "./webhooks/sender.ts"
+import type { LiveRun } from "./live-runs.ts"
+import { assembleParts, inBackground, type Parts } from "./parts.ts"
 
 /** Creates a runtime from a configuration. Throws `config_invalid` for settings that cannot work. */
 export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runtime {
   const config = resolveConfig(given, defaults)
   const permits = defaults.permits ?? permitsOf(given)
   const parts = assembleParts(config, permits)
-  const recovering =
-    given.recover && recover(parts, { action: given.recover }).catch((error) => recoveryFailed(config, error))
+  const { recover } = given
+  const recovering = recover && recovery().then(({ recoverAtStart }) => recoverAtStart(parts, recover))
 
   async function close(options?: Parameters<Runtime["close"]>[0]): Promise<void> {
     const { release = false } = methodOptions("close", options)
@@ -52,7 +45,7 @@ export function assembleRuntime(given: RuntimeConfig, defaults: Defaults): Runti
     ...readMethods(parts),
     ...controlMethods(parts),
     ...backendMethods(config),
-    recoverOrphanedRuns: (options) => recover(parts, options),
+    recoverOrphanedRuns: async (options) => (await recovery()).recover(parts, options),
     with(overrides) {
       checkArgument("with", overrides, "object")
       return defaults.again(
@@ -71,38 +64,6 @@ function permitsOf({ concurrency }: RuntimeConfig): Semaphore | undefined {
 
 function isOwnLimit(overrides: Partial<RuntimeConfig>): boolean {
   return Object.hasOwn(overrides, "concurrency")
-}
-
-/** The parts that the methods of a runtime share. */
-interface Parts {
-  readonly config: ResolvedConfig
-  /** Aborts when no new run may be launched. */
-  readonly refuse: AbortController
-  /** Aborts when queued runs and waits must end. */
-  readonly closing: AbortController
-  readonly watch: OwnerWatch
-  readonly webhooks: WebhookSender
-  readonly live: LiveRuns
-  readonly launcher: Launcher
-  readonly followers: Followers
-  /** Returns a validated key. */
-  key(runId: string, nodeId?: string): RunKey
-}
-
-function assembleParts(config: ResolvedConfig, permits: Semaphore | undefined): Parts {
-  const refuse = new AbortController()
-  const closing = new AbortController()
-  const watch = new OwnerWatch(config)
-  const webhooks = new WebhookSender(config, closing.signal)
-  const live = new LiveRuns(config, permits, watch, webhooks, { refuse: refuse.signal, closing: closing.signal })
-  const launcher = new Launcher(config, live, watch, webhooks)
-  const followers = new Followers(config, live)
-  const key = (runId: string, nodeId = "main"): RunKey => ({
-    workspaceId: config.workspaceId,
-    runId: checkedId("runId", runId),
-    nodeId: checkedId("nodeId", nodeId),
-  })
-  return { config, refuse, closing, watch, webhooks, live, launcher, followers, key }
 }
 
 type StartMethods =
@@ -166,7 +127,10 @@ function readMethods({ config, live, followers, key }: Parts) {
       // Safe: `data` was checked against the schema that the caller's type comes from.
       return state as RunState<never>
     },
-    runs: async (filter) => listRuns(config, methodOptions("runs", filter)),
+    async runs(filter) {
+      const options = methodOptions("runs", filter)
+      return (await import("../runs/list-runs.ts")).listRuns(config, options)
+    },
     // Safe: ephemeral events are included only with `deltas`.
     events: ((runId, given) => {
       const { nodeId, ...options } = methodOptions("events", given)
@@ -174,7 +138,7 @@ function readMethods({ config, live, followers, key }: Parts) {
     }) as Runtime["events"],
     async replay(runId, options) {
       const { nodeId, onEvent } = methodOptions("replay", options)
-      return replayRun(config, key(runId, nodeId), onEvent)
+      return (await managing()).replayRun(config, key(runId, nodeId), onEvent)
     },
   } satisfies Partial<Runtime>
 }
@@ -199,7 +163,7 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
   async function send(asked: RunKey, message: InboxMessage, direct: (handle: RunHandle) => boolean): Promise<boolean> {
     const run = live.find(asked)
     if (run) return direct(run.handle)
-    const isSent = await sendToRun(config, asked, message, watch)
+    const isSent = await (await managing()).sendToRun(config, asked, message, watch)
     // A run without a live owner was ended here, and its webhook must report that.
     if (isSent && (message.type === "cancel" || message.type === "interrupt")) webhooks.deliver(asked, "newest")
     return isSent
@@ -219,12 +183,13 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
       send(named("compact", runId, options), { type: "compact" }, (handle) => handle.compact()),
     async fork(runId, options) {
       const { nodeId, at, newRunId: to = newRunId() } = methodOptions("fork", options)
-      return forkRun(config, key(runId, nodeId), at, checkedId("runId", to))
+      const [from, given] = [key(runId, nodeId), checkedId("runId", to)]
+      return (await managing()).forkRun(config, from, at, given)
     },
     async remove(runId, options) {
       const asked = named("remove", runId, options)
       if (live.find(asked)) throw stillActive(asked)
-      return removeRun(config, asked, watch)
+      return (await managing()).removeRun(config, asked, watch)
     },
     webhookDeliveries: async (runId, options) => webhooks.deliveries(named("webhookDeliveries", runId, options)),
     retryWebhook: async (runId, options) => webhooks.again(named("retryWebhook", runId, options), options?.seq),
@@ -252,58 +217,6 @@ function backendMethods({ backends, backendEnv, redactorOf }: ResolvedConfig) {
   } satisfies Partial<Runtime>
 }
 
-/** Reports the state of a background run, which the host keeps alive until its webhook was delivered. */
-function inBackground({ config, live }: Parts, run: LiveRun): Promise<StartedRun> {
-  contain(() => config.executor?.run(run.delivered))
-  return live.report(run)
-}
-
-async function recover(
-  parts: Parts,
-  options?: Parameters<Runtime["recoverOrphanedRuns"]>[0],
-): Promise<readonly RunReference[]> {
-  const { config, watch, webhooks, live, closing } = parts
-  const { staleMs = LEASE_MS, action = "mark" } = methodOptions("recoverOrphanedRuns", options)
-  oneOf("action", action, ["mark", "resume"])
-  // Delivery and recovery are independent: each reads its own remaining work.
-  const pending = webhooks.deliverAll().catch((error) => recoveryFailed(config, error))
-  const isOurs = (found: RunKey) => live.find(found) !== undefined
-  const recovered: RunReference[] = []
-  for await (const found of findOrphans(config, watch, isOurs, staleMs, closing.signal)) {
-    await pending
-    recovered.push(...(await (action === "mark" ? mark(parts, found) : resumeFound(parts, found))))
-  }
-  return recovered
-}
-
-/** Ends orphaned runs. Released ones wait for a process that resumes them. */
-async function mark({ config, watch, webhooks }: Parts, found: FoundOrphans): Promise<readonly RunReference[]> {
-  const hidden = [...found.abandonedTakes, ...found.released.filter(({ found: { taking } }) => taking !== undefined)]
-  for (const key of await completeAbandonedTakes(config, watch, hidden)) webhooks.deliver(key, "all")
-  const marked = await markOrphans(config, watch, found.orphans)
-  for (const key of marked) webhooks.deliver(key, "newest")
-  return marked.map(({ runId, nodeId }) => ({ runId, nodeId }))
-}
-
-/** Resumes orphaned and released runs in the background. */
-async function resumeFound(parts: Parts, found: FoundOrphans): Promise<readonly RunReference[]> {
-  const { config, watch, webhooks, launcher } = parts
-  for (const key of await completeAbandonedTakes(config, watch, found.abandonedTakes)) webhooks.deliver(key, "all")
-  const resumed = await Promise.all(
-    [...found.orphans, ...found.released].map((orphan) => {
-      const { runId, nodeId } = orphan.key
-      return inBackground(parts, launcher.resume({ runId, nodeId }, { background: "recovered", orphan }))
-    }),
-  )
-  return resumed.filter(({ error }) => error?.code !== "fenced")
-}
-
-function recoveryFailed({ logger }: ResolvedConfig, error: unknown): void {
-  logger?.warn("The search for runs with a dead process failed.", {
-    error: LonghaulError.is(error) ? error.code : "internal",
-  })
-}
-
 /** Awaits an observer's `flush` with a time limit: an observer that fails or hangs must not block `close`. */
 async function flushed(observer: Observer, logger: Logger | undefined): Promise<void> {
   const done = new AbortController()
@@ -317,3 +230,7 @@ async function flushed(observer: Observer, logger: Logger | undefined): Promise<
 }
 
 const FLUSH_MS = 5_000
+
+/** Parts that many processes never use are loaded with their first use. */
+const recovery = () => import("./recover.ts")
+const managing = () => import("./manage-runs.ts")

@@ -1,8 +1,8 @@
 // The client under test of @modelcontextprotocol/conformance: our connection, driven as each scenario needs it.
 // Usage: MCP_CONFORMANCE_SCENARIO=<name> node conformance-client.mjs <url>
-import { ServerConnection } from "../../dist/esm/extensions/mcp/connection.js"
-import { serverRequests } from "../../dist/esm/extensions/mcp/server-requests.js"
-import { defaultBrand } from "../../dist/esm/lib/brand.js"
+import { ServerConnection } from "../../build/extensions/mcp/connection.js"
+import { serverRequests } from "../../build/extensions/mcp/server-requests.js"
+import { defaultBrand } from "../../build/lib/brand.js"
 
 const url = process.argv.at(-1)
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? ""

@@ -7,7 +7,6 @@ import { newNonce } from "../../lib/id.ts"
 import { defaultRetry, type RetryPolicy } from "../../lib/retry.ts"
 import { retryShape } from "../../lib/schema/contract-shapes.ts"
 import { checkShape, shapeOf } from "../../lib/schema/shape.ts"
-import { Compactor } from "../shared/compaction/compactor.ts"
 import { ContextMeter } from "../shared/compaction/meter.ts"
 import { Controls } from "../shared/controls.ts"
 import { History } from "../shared/history.ts"
@@ -57,7 +56,7 @@ export function native(options: NativeOptions = {}): Backend {
       const retry = { ...defaultRetry, ...options.retry }
       return {
         ref: { backend: "native", version: "1", id: newNonce(), cwd: request.cwd, resumable: true },
-        run(input, host) {
+        async run(input, host) {
           if (input.kind === "prompt") history.add(promptTurn, { role: "user", content: input.content })
           const fixedText = () => (system ?? "") + JSON.stringify([request.tools, request.outputSchema ?? null])
           const loop: Loop = {
@@ -73,6 +72,7 @@ export function native(options: NativeOptions = {}): Backend {
           const { context } = request
           if (!context) return runLoop(loop)
           const meter = new ContextMeter(history, context, fixedText, answerTokens ?? USUAL_OUTPUT_TOKENS)
+          const { Compactor } = await import("../shared/compaction/compactor.ts")
           const compactor = new Compactor({
             ...loop,
             context,

@@ -28,7 +28,6 @@ import type { OpenRun } from "../state/open-run.ts"
 import { EventRedactor } from "../state/redact-events.ts"
 import { steerRecord } from "../state/steer-record.ts"
 import type { Suspension } from "../state/stops.ts"
-import { compactionFacts } from "./compaction-facts.ts"
 import type { Watch } from "./watch.ts"
 
 /** The prices of the run's model, and of the model that writes summaries. Null: unknown. */
@@ -122,6 +121,7 @@ export class SessionHost implements TurnHost {
       const reserve = await this.#reserved(bound, this.#prices.summaries)
       journal.append({ type: "compaction-start", turn, ...(reserve && { reserve }) })
       await journal.flush()
+      const { compactionFacts } = await import("./compaction-facts.ts")
       return { text: await compactionFacts(this.#run) }
     } catch (error) {
       return this.#stopFor(error)

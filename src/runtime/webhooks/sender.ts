@@ -8,7 +8,6 @@ import { resultOf } from "../../journal/result.ts"
 import { delay, onAbort, unreferenced } from "../../lib/abort.ts"
 import { newNonce } from "../../lib/id.ts"
 import type { Opening } from "../../run/state/opening.ts"
-import { nodesWithDeliveries } from "../../runs/list-runs.ts"
 import { type FoundRun, inspectRun, loadRun, noSuchRun } from "../../runs/read-runs.ts"
 import { enterFound, entriesOf } from "../../runs/run-index.ts"
 import type { ResolvedConfig } from "../../settings/config/config.ts"
@@ -89,6 +88,7 @@ export class WebhookSender {
   /** Delivers all pending events of the workspace, including those of other processes. */
   async deliverAll(): Promise<RunReference[]> {
     const references: RunReference[] = []
+    const { nodesWithDeliveries } = await import("../../runs/list-runs.ts")
     for (const { key } of await nodesWithDeliveries(this.#config)) {
       if (this.#closing.aborted) break
       if (!(await this.#hasPendingDeliveries(key))) continue
