@@ -14,6 +14,7 @@ import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { fileSamples } from "../../../../test/support/tool-samples.ts"
 import type { JsonObject } from "../../../contract/json.ts"
 import { createDispatcher, fileTools, notebookEditTool } from "../../../tools/index.ts"
 import { createToolContext } from "../../../tools/kernel/tool-context.ts"
@@ -89,6 +90,11 @@ const tools: readonly [name: string, args: (path: string) => JsonObject][] = [
   ["ApplyPatch", (path) => ({ patch: `*** Begin Patch\n*** Delete File: ${path}\n*** End Patch` })],
   ["ApplyPatch", (path) => ({ patch: `--- ${path}\n+++ ${path}\n@@ -1 +1 @@\n-${secret}\n+overwritten` })],
 ]
+
+test("every tool that uses files is attacked", async () => {
+  const used = (await fileSamples()).map(({ tool }) => tool)
+  expect(new Set(tools.map(([name]) => name))).toEqual(new Set(used))
+})
 
 const escapes: readonly [attack: string, path: string][] = [
   ["..", "../outside/secret.txt"],
