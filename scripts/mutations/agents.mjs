@@ -143,7 +143,13 @@ export const mutations = [
   ),
   mutation(
     "agents: a description of spaces is one",
-    [["src/settings/options/agents.ts", 'text.trim() === "") throw invalid(name', 'text === "") throw invalid(name']],
+    [
+      [
+        "src/settings/options/agents.ts",
+        'text.trim() === "") throw invalidAgent(name',
+        'text === "") throw invalidAgent(name',
+      ],
+    ],
     near("a type of agents with a description of spaces"),
   ),
   mutation(

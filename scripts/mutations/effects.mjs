@@ -155,7 +155,13 @@ export const mutations = [
   ),
   mutation(
     "effects: an approval gate that fails lets the call run",
-    [[runtime, 'return { kind: "deny", reason: "the approval gate failed" } satisfies Verdict', "return undefined"]],
+    [
+      [
+        runtime,
+        'return { kind: "deny", reason: "the approval gate failed" } satisfies CallVerdict',
+        "return undefined",
+      ],
+    ],
     resume("a gate that throws denies the call with a warning"),
   ),
   mutation(

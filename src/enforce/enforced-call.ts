@@ -54,7 +54,7 @@ export async function allowCall(
   { toolName, toolUseId, agent, cwd }: EnforcedCall,
   input: unknown,
 ): Promise<AllowedCall> {
-  const text = textOf(toolName, input)
+  const text = describeCall(toolName, input)
   const asked: ToolUse = {
     sessionId,
     toolName,
@@ -70,7 +70,7 @@ export async function allowCall(
     return { use, input: isJsonObject(input) || input === undefined ? use.toolInput : use.toolInput.input }
   }
   // The arguments run as they are, which may be more than JSON: they must still be those that the policy saw.
-  if (textOf(toolName, input) !== text) {
+  if (describeCall(toolName, input) !== text) {
     throw new BlockedError(`The arguments of ${toolName} changed while the policy decided.`)
   }
   return { use, input }
@@ -98,7 +98,7 @@ export function rejectUnenforced({ unenforced }: Pick<EnforceOptions, "unenforce
 }
 
 /** Arguments that JSON does not show completely cannot be decided. */
-function textOf(toolName: string, input: unknown): string {
+function describeCall(toolName: string, input: unknown): string {
   const issue = whyNotJson(input, "input") ?? hiddenIn(input)
   if (issue === undefined) return JSON.stringify(input ?? {})
   throw new BlockedError(`The arguments of ${toolName} cannot be shown to the policy: ${issue}.`)

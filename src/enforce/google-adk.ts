@@ -104,7 +104,7 @@ export class PolicyPlugin extends UnusedCallbacks {
       rejectUnenforced(this.#options, foreign, "the model's provider runs it")
       return undefined
     } catch (error) {
-      return { errorCode: "POLICY_CONFIG_INVALID", errorMessage: textOf(error) }
+      return { errorCode: "POLICY_CONFIG_INVALID", errorMessage: failureMessage(error) }
     }
   }
 
@@ -131,7 +131,7 @@ export class PolicyPlugin extends UnusedCallbacks {
       return undefined
     } catch (error) {
       this.#calls.set(context, null)
-      return { error: textOf(error) }
+      return { error: failureMessage(error) }
     }
   }
 }
@@ -170,7 +170,7 @@ interface ModelRequest {
 }
 
 /** Only our own messages are for the model. */
-function textOf(error: unknown): string {
+function failureMessage(error: unknown): string {
   return LonghaulError.is(error) ? error.message : "The policy failed."
 }
 

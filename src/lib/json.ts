@@ -74,3 +74,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 function isArray(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }
+
+/** A member of a vendor's message that should be a text. */
+export function textOrEmpty(value: Json | undefined): string {
+  return typeof value === "string" ? value : ""
+}

@@ -140,7 +140,7 @@ export function localPolicy(activePolicy: () => Promise<ActivePolicy>, options: 
     preTool: async (use) => (await admit(use)).verdict,
     async postTool(use, output) {
       const policy = await activePolicy()
-      const { blocked } = await scanOutput(policy, callOf(use, options), textOf(output), { digest: digestOf(use) })
+      const { blocked } = await scanOutput(policy, callOf(use, options), outputText(output), { digest: digestOf(use) })
       return blocked ? { decision: "block", reason: blocked.text, ...ruleIn(blocked) } : { decision: "allow" }
     },
   }
@@ -211,7 +211,7 @@ function callOf(use: ToolUse, options: LocalPolicyOptions): PolicyCall {
   }
 }
 
-function textOf({ outcome, toolOutput = "", stdout = "", stderr = "", durationMs }: ToolUseOutput) {
+function outputText({ outcome, toolOutput = "", stdout = "", stderr = "", durationMs }: ToolUseOutput) {
   const text = [toolOutput, stdout, stderr].filter((part) => part !== "").join("\n")
   return { outcome, text, ...(durationMs !== undefined && { durationMs }) }
 }

@@ -46,7 +46,7 @@ export interface OutputDecision {
 }
 
 /** What the runtime knows about a call beside the call itself. */
-export interface CallFacts {
+export interface DecisionFacts {
   /** The tool's own risk. */
   readonly risk: Risk
   /** What people have allowed in this run. */
@@ -73,7 +73,7 @@ export function allowsAtOnce(policy: ActivePolicy, tool: string, risk: Risk, use
  * Decides one call: rules and services first, of which each can deny, ask or rewrite; then the risk tier, if no rule matched;
  * then what people allowed before. The strictest stage decides. A stage that fails denies the call.
  */
-export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<CallDecision> {
+export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: DecisionFacts): Promise<CallDecision> {
   const tooLarge = whyTooLarge(call.args)
   if (tooLarge !== undefined) return denied({ args: call.args, reasons: [] }, reason("rule", "deny", tooLarge))
   const found = await askStages(policy, call, facts)
@@ -97,7 +97,7 @@ export async function scanOutput(
   { rules, services }: ActivePolicy,
   call: PolicyCall,
   output: ServiceOutput,
-  { digest, signal }: Pick<CallFacts, "digest" | "signal">,
+  { digest, signal }: Pick<DecisionFacts, "digest" | "signal">,
 ): Promise<OutputDecision> {
   const opened: DecisionReason[] = []
   const blocked = contained(() => rules.scan(call, output.text), reason("output", "block", FAILED))
@@ -128,7 +128,7 @@ interface Stages {
 }
 
 /** Rules and services decide again after each rewrite of a service; after the third they deny. */
-async function askStages(policy: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<Stages> {
+async function askStages(policy: ActivePolicy, call: PolicyCall, facts: DecisionFacts): Promise<Stages> {
   let args = call.args
   const reasons: DecisionReason[] = []
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -164,7 +164,7 @@ interface Served extends Pick<Stages, "reasons" | "asks" | "denied"> {
 
 const notServed: Served = { reasons: [], asks: [] }
 
-async function askServices({ services }: ActivePolicy, call: PolicyCall, facts: CallFacts): Promise<Served> {
+async function askServices({ services }: ActivePolicy, call: PolicyCall, facts: DecisionFacts): Promise<Served> {
   const { digest, mask, signal } = facts
   const reasons: DecisionReason[] = []
   const asks: Ask[] = []
@@ -239,7 +239,7 @@ async function openAsks(
   policy: ActivePolicy,
   asks: readonly Ask[],
   call: PolicyCall,
-  { allowed }: CallFacts,
+  { allowed }: DecisionFacts,
 ): Promise<readonly Ask[]> {
   if (asks.every(({ isFirm }) => isFirm)) return asks
   return (await isAllowListed(policy, call, allowed)) ? asks.filter(({ isFirm }) => isFirm) : asks

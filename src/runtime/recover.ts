@@ -1,8 +1,8 @@
-import { LonghaulError } from "../contract/error.ts"
 import type { RunReference } from "../contract/run.ts"
 import type { Runtime } from "../contract/runtime.ts"
 import type { RunKey } from "../contract/store.ts"
 import { LEASE_MS } from "../journal/journal.ts"
+import { failureCode } from "../lib/failures.ts"
 import { oneOf } from "../lib/known-keys.ts"
 import type { ResolvedConfig } from "../settings/config/config.ts"
 import { methodOptions } from "../settings/input/method-options.ts"
@@ -56,6 +56,6 @@ async function resumeFound(parts: Parts, found: FoundOrphans): Promise<readonly 
 
 function recoveryFailed({ logger }: ResolvedConfig, error: unknown): void {
   logger?.warn("The search for runs with a dead process failed.", {
-    error: LonghaulError.is(error) ? error.code : "internal",
+    error: failureCode(error),
   })
 }

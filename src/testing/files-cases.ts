@@ -57,7 +57,7 @@ export const filesCases: readonly FilesCase[] = [
       await files.write("a", cwd, text("two"), { version })
       await refused("conflict", files.write("a", cwd, text("three"), { version }))
       await refused("conflict", files.write("b", cwd, text("new"), { version }))
-      equal(await textOf(files, "a", cwd), "two", "the content")
+      equal(await readText(files, "a", cwd), "two", "the content")
     },
   },
   {
@@ -67,7 +67,7 @@ export const filesCases: readonly FilesCase[] = [
       const add = (index: number) =>
         files.update("log", cwd, (bytes) => text(`${new TextDecoder().decode(bytes)}${index};`))
       await Promise.all(Array.from({ length: 40 }, (_, index) => add(index)))
-      const lines = (await textOf(files, "log", cwd)).split(";").slice(0, -1)
+      const lines = (await readText(files, "log", cwd)).split(";").slice(0, -1)
       equal(new Set(lines).size, 40, "applied updates")
     },
   },
@@ -79,7 +79,7 @@ export const filesCases: readonly FilesCase[] = [
         throw new ToolError("invalid_input", "no")
       })
       await refused("invalid_input", failing)
-      equal(await textOf(files, "a", cwd), "one", "the content")
+      equal(await readText(files, "a", cwd), "one", "the content")
       equal(names(await files.list(".", cwd)), "a:file", "the folder")
     },
   },
@@ -98,8 +98,8 @@ export const filesCases: readonly FilesCase[] = [
         cwd,
       )
       await refused("not_found", files.read("old", cwd))
-      equal(await textOf(files, "kept", cwd), "after", "the replaced file")
-      equal(await textOf(files, "new/folder/file", cwd), "new", "the created file")
+      equal(await readText(files, "kept", cwd), "after", "the replaced file")
+      equal(await readText(files, "new/folder/file", cwd), "new", "the created file")
       equal(names(await files.list(".", cwd)), "kept:file,new:folder", "the folder")
     },
   },
@@ -119,7 +119,7 @@ export const filesCases: readonly FilesCase[] = [
       const twice = [{ path: "d/../a", content: null }]
       await refused("invalid_input", files.commit([...changes, ...twice], cwd))
       await refused("invalid_input", files.commit([...changes, { path: "fresh/c/below", content: text("x") }], cwd))
-      equal(await textOf(files, "a", cwd), "a", "the content")
+      equal(await readText(files, "a", cwd), "a", "the content")
       equal(names(await files.list(".", cwd)), "a:file,d:folder", "the folder")
     },
   },
@@ -137,7 +137,7 @@ export const filesCases: readonly FilesCase[] = [
       const outcomes = await Promise.all(Array.from({ length: 8 }, (_, index) => create(index)))
       const done = outcomes.filter((index) => index !== undefined)
       equal(done.length, 1, "commits that succeeded")
-      equal(await textOf(files, "new/file", cwd), String(done[0]), "the content")
+      equal(await readText(files, "new/file", cwd), String(done[0]), "the content")
     },
   },
   {
@@ -155,7 +155,7 @@ export const filesCases: readonly FilesCase[] = [
 const text = (content: string) => new TextEncoder().encode(content)
 const same = (bytes: Uint8Array) => bytes
 
-async function textOf(files: Files, path: string, cwd: string): Promise<string> {
+async function readText(files: Files, path: string, cwd: string): Promise<string> {
   return new TextDecoder().decode(await files.read(path, cwd))
 }
 

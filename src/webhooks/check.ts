@@ -30,7 +30,7 @@ export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebh
   const { headers, headerRefs } = webhook
   for (const name of [...secretRef, ...Object.values(headerRefs ?? {})]) {
     if (!rules.hasSecret(name))
-      throw invalid(`names ${JSON.stringify(name)}, which is not in \`secrets\``, "Add it to `secrets`.")
+      throw invalidWebhook(`names ${JSON.stringify(name)}, which is not in \`secrets\``, "Add it to `secrets`.")
   }
   for (const secret of secrets) secretBytes(secret)
   for (const name of Object.keys({ ...headers, ...headerRefs })) checkHeaderName(name)
@@ -51,12 +51,12 @@ export function checkWebhook(webhook: Webhook, rules: WebhookRules): CheckedWebh
 /** Referenced values are checked only at sending time. */
 export function checkHeaderValue(name: string, value: string): void {
   if (typeof value === "string" && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return
-  throw invalid(`sets ${name} to a value that is not valid in a header`, "Use text without line breaks.")
+  throw invalidWebhook(`sets ${name} to a value that is not valid in a header`, "Use text without line breaks.")
 }
 
 function checkHeaderName(name: string): void {
   if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && !reserved.includes(name.toLowerCase())) return
-  throw invalid(
+  throw invalidWebhook(
     `names the forbidden header ${JSON.stringify(name.slice(0, 80))}`,
     "Use header names that any request may carry.",
   )
@@ -78,13 +78,16 @@ const reserved: readonly string[] = [
 function checkedUrl(text: string, rules: WebhookRules): string {
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw invalid("has an invalid url", "Use an absolute URL that starts with http:// or https://.")
+    throw invalidWebhook("has an invalid url", "Use an absolute URL that starts with http:// or https://.")
   }
   if (url.username !== "" || url.password !== "") {
-    throw invalid("has a url with a user or a password", "Send credentials in a header with headerRefs.")
+    throw invalidWebhook("has a url with a user or a password", "Send credentials in a header with headerRefs.")
   }
   if (isPrivateHost(url) && !rules.isAllowed(url)) {
-    throw invalid(`targets ${url.host}, which is not public`, "Add the host to webhookAllow if it may be reached.")
+    throw invalidWebhook(
+      `targets ${url.host}, which is not public`,
+      "Add the host to webhookAllow if it may be reached.",
+    )
   }
   url.hash = ""
   return url.href
@@ -93,7 +96,7 @@ function checkedUrl(text: string, rules: WebhookRules): string {
 function checkedEvents(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
   const unknown = events.find((event) => !knownEvents.includes(event))
   if (unknown === undefined && events.length > 0) return events
-  throw invalid("asks for unknown events", `Use any of: ${knownEvents.join(", ")}.`)
+  throw invalidWebhook("asks for unknown events", `Use any of: ${knownEvents.join(", ")}.`)
 }
 
 function listed(value: string | readonly string[] | undefined): readonly string[] {
@@ -101,7 +104,7 @@ function listed(value: string | readonly string[] | undefined): readonly string[
   return typeof value === "string" ? [value] : value
 }
 
-function invalid(what: string, fix: string): LonghaulError {
+function invalidWebhook(what: string, fix: string): LonghaulError {
   return new LonghaulError("config_invalid", `The webhook ${what}.`, { fix })
 }
 

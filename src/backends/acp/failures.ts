@@ -1,19 +1,20 @@
 import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import type { ErrorReply } from "../shared/json-rpc.ts"
 import { codeOfStatus } from "../shared/status-code.ts"
 import type { AcpAgent } from "./agents.ts"
-import { objectOf, textOf } from "./protocol.ts"
+import { objectOf } from "./protocol.ts"
 
 /** The typed error of an error reply. The code or the name of the error decides; only then its text is read. */
 export function replyError(agent: AcpAgent, { method, code, message, data }: ErrorReply): LonghaulError {
   const { details, errorName } = objectOf(data)
-  const said = textOf(details) || message
+  const said = textOrEmpty(details) || message
   if (isReopening(method) && code !== AUTH_REQUIRED) {
     return new LonghaulError("session_lost", `${agent.title} could not open the session again: ${said}`, {
       fix: "Continue from the journal.",
     })
   }
-  const found = codeOf(code, textOf(errorName), said)
+  const found = errorCode(code, textOrEmpty(errorName), said)
   if (found !== undefined) return failure(agent, found, said)
   if (method === "session/prompt") return failure(agent, "provider_error", said)
   return new LonghaulError("backend_protocol", `${agent.title} refused ${method}: ${said}`, {
@@ -48,7 +49,7 @@ function isReopening(method: string): boolean {
   return method === "session/load" || method === "session/resume"
 }
 
-function codeOf(code: number, errorName: string, said: string): ErrorCode | undefined {
+function errorCode(code: number, errorName: string, said: string): ErrorCode | undefined {
   if (code === AUTH_REQUIRED) return "auth"
   // Some agents reply with the status of their model's server; others only name the error.
   if (code === 500 && /\bterminated\b|socket|network|fetch failed/i.test(said)) return "stream_incomplete"

@@ -5,7 +5,7 @@ import type { ToolOutcome } from "../../contract/tool.ts"
 import { newNonce } from "../../lib/id.ts"
 import { answerText } from "../shared/call-answers.ts"
 import type { AcpAgent } from "./agents.ts"
-import { type CallFacts, cancelledAnswer, objectOf, type PermissionQuestion, permissionAnswer } from "./protocol.ts"
+import { type AcpCallFacts, cancelledAnswer, objectOf, type PermissionQuestion, permissionAnswer } from "./protocol.ts"
 import type { Recording } from "./recording.ts"
 import { argumentsOf, merged, oursIn, ownTool, type SeenCall, sameJson } from "./tools.ts"
 import { outcomeOf } from "./translate.ts"
@@ -31,7 +31,7 @@ export interface GateParts {
  * Follows the calls of an agent. Its questions about its own tools are answered by the policy; calls that it does not ask
  * about are recorded as it reports them. A call of the runtime's tools is recorded when it reaches the bridge.
  */
-export class Gate {
+export class AcpGate {
   readonly #parts: GateParts
   readonly #seen = new Map<string, SeenCall>()
   readonly #decisions = new Map<string, Decided>()
@@ -50,7 +50,7 @@ export class Gate {
   }
 
   /** Takes what an update tells of a call, in the order of arrival. */
-  async update(facts: CallFacts, isInterrupted: boolean): Promise<void> {
+  async update(facts: AcpCallFacts, isInterrupted: boolean): Promise<void> {
     const { recording, agent } = this.#parts
     const call = merged(this.#seen.get(facts.id), facts, true)
     this.#seen.set(facts.id, call)
@@ -148,7 +148,7 @@ export class Gate {
   }
 
   /** What is known of the call. A question about something else than what was announced counts alone. */
-  #note(asked: CallFacts): SeenCall {
+  #note(asked: AcpCallFacts): SeenCall {
     const known = this.#seen.get(asked.id)
     if (known && (asked.kind === undefined || asked.kind === known.kind)) return known
     const seen = merged(undefined, asked, false)
@@ -241,7 +241,7 @@ export class Gate {
     recording.addResult(callId, outcome, true)
   }
 
-  #oursIn(call: SeenCall, asked?: CallFacts): string | undefined {
+  #oursIn(call: SeenCall, asked?: AcpCallFacts): string | undefined {
     const { bridge, tools, agent } = this.#parts
     return oursIn(call, asked, bridge, tools, agent.naming)
   }

@@ -2,10 +2,11 @@ import type { OpenRequest } from "../../contract/backend.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import type { SessionRef } from "../../contract/session.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import { mcpSafe } from "../../lib/mcp-servers.ts"
 import type { AcpAgent } from "./agents.ts"
 import type { Connection } from "./connection.ts"
-import { listOf, numberOf, objectOf, textOf } from "./protocol.ts"
+import { listOf, numberOf, objectOf } from "./protocol.ts"
 
 /** Opens the session, and makes sure that the agent asks before it acts. */
 export async function openAt(
@@ -23,10 +24,10 @@ export async function openAt(
       ? await rpc.request(facts.reopens ?? "", { ...place, sessionId: from.ref.id }, options)
       : await rpc.request("session/new", place, options)
   const { sessionId, modes, configOptions } = objectOf(reply)
-  const id = from.kind === "session" ? from.ref.id : textOf(sessionId)
+  const id = from.kind === "session" ? from.ref.id : textOrEmpty(sessionId)
   if (id === "") throw new LonghaulError("backend_protocol", `${agent.title} opened a session without an id.`)
   const { mode, settings = {} } = agent.asks ?? {}
-  const current = textOf(objectOf(modes).currentModeId)
+  const current = textOrEmpty(objectOf(modes).currentModeId)
   if (mode !== undefined && current !== "" && current !== mode) {
     await rpc.request("session/set_mode", { sessionId: id, modeId: mode })
   }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { isJsonObject } from "../../lib/json.ts"
+import { isJsonObject, textOrEmpty } from "../../lib/json.ts"
 
 /** The parts of the Agent Client Protocol, version 1, that this backend reads. Everything else is ignored. */
 export const PROTOCOL_VERSION = 1
@@ -17,7 +17,7 @@ export interface AgentFacts {
 }
 
 /** What is known of a call of a tool. Updates complete it; a field that is absent says nothing. */
-export interface CallFacts {
+export interface AcpCallFacts {
   readonly id: string
   readonly title?: string
   readonly kind?: string
@@ -31,7 +31,7 @@ export interface CallFacts {
 /** The question whether a call may run. */
 export interface PermissionQuestion {
   readonly sessionId: string
-  readonly call: CallFacts
+  readonly call: AcpCallFacts
   readonly options: readonly { readonly id: string; readonly kind: string }[]
 }
 
@@ -42,7 +42,7 @@ export function readAgent(reply: Json): AgentFacts {
   const canLoad = loadSession === true ? "session/load" : undefined
   const servers = objectOf(mcpCapabilities)
   return {
-    version: textOf(objectOf(agentInfo).version) || "unknown",
+    version: textOrEmpty(objectOf(agentInfo).version) || "unknown",
     protocolVersion: numberOf(protocolVersion),
     reopens: isJsonObject(session.resume) ? "session/resume" : canLoad,
     closesSessions: isJsonObject(session.close),
@@ -52,10 +52,10 @@ export function readAgent(reply: Json): AgentFacts {
   }
 }
 
-export function readCall(value: Json | undefined): CallFacts {
+export function readCall(value: Json | undefined): AcpCallFacts {
   const { toolCallId, title, kind, status, rawInput, rawOutput, content, locations } = objectOf(value)
   return {
-    id: textOf(toolCallId),
+    id: textOrEmpty(toolCallId),
     ...(typeof title === "string" && { title }),
     ...(typeof kind === "string" && { kind }),
     ...(typeof status === "string" && { status }),
@@ -69,11 +69,11 @@ export function readCall(value: Json | undefined): CallFacts {
 export function readQuestion(params: Json): PermissionQuestion {
   const { sessionId, toolCall, options } = objectOf(params)
   return {
-    sessionId: textOf(sessionId),
+    sessionId: textOrEmpty(sessionId),
     call: readCall(toolCall),
     options: listOf(options).map((option) => {
       const { optionId, kind } = objectOf(option)
-      return { id: textOf(optionId), kind: textOf(kind) }
+      return { id: textOrEmpty(optionId), kind: textOrEmpty(kind) }
     }),
   }
 }
@@ -91,10 +91,6 @@ export const cancelledAnswer: Json = { outcome: { outcome: "cancelled" } }
 
 export function objectOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
-}
-
-export function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : ""
 }
 
 export function numberOf(value: Json | undefined): number {

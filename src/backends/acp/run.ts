@@ -13,7 +13,7 @@ import type { JsonRpc } from "../shared/json-rpc.ts"
 import { Meter } from "../shared/meter.ts"
 import type { AcpAgent } from "./agents.ts"
 import { isNote, toldFailure } from "./failures.ts"
-import { Gate, type GateParts } from "./gate.ts"
+import { AcpGate, type GateParts } from "./gate.ts"
 import { objectOf, type PermissionQuestion } from "./protocol.ts"
 import { Recording } from "./recording.ts"
 import {
@@ -55,7 +55,7 @@ export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"
 export class AcpRun {
   readonly #parts: RunParts
   readonly #recording: Recording
-  readonly #gate: Gate
+  readonly #gate: AcpGate
   readonly #meter: Meter
   readonly #controls = new Controls()
   #halted: Stop | undefined
@@ -93,7 +93,7 @@ export class AcpRun {
     const onSuspend = (isOwn: boolean) =>
       this.#halt(isOwn ? { reason: "suspended", resumeBy: "repeat" } : { reason: "suspended" })
     const onLastTurn = () => this.#halt({ reason: "limit" })
-    this.#gate = new Gate({ agent, host, recording, bridge, tools, servers, lastTurn, onLastTurn, onSuspend })
+    this.#gate = new AcpGate({ agent, host, recording, bridge, tools, servers, lastTurn, onLastTurn, onSuspend })
   }
 
   /** Never rejects. */

@@ -1,11 +1,11 @@
 import type { ToolCall } from "../../contract/backend.ts"
 import type { OwnTool } from "../../contract/capabilities.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { canonicalJson, isJsonObject } from "../../lib/json.ts"
-import { type CallFacts, objectOf, textOf } from "./protocol.ts"
+import { canonicalJson, isJsonObject, textOrEmpty } from "../../lib/json.ts"
+import { type AcpCallFacts, objectOf } from "./protocol.ts"
 
 /** A call, with the title under which it was announced: later titles may contain texts of the model. */
-export interface SeenCall extends CallFacts {
+export interface SeenCall extends AcpCallFacts {
   readonly firstTitle: string
   /** False: known only from the question about it. */
   readonly isAnnounced: boolean
@@ -41,7 +41,7 @@ export const kindTools: readonly OwnTool[] = Object.values(byKind)
 /** The call of the runtime's tools that a question is about. Undefined: it is not certain to be one. */
 export function oursIn(
   call: SeenCall,
-  asked: CallFacts | undefined,
+  asked: AcpCallFacts | undefined,
   bridge: string,
   tools: readonly string[],
   naming: ToolNaming,
@@ -79,7 +79,7 @@ export function ownTool(call: SeenCall, servers: readonly string[], naming: Tool
  * The arguments of a call. Exact where the agent announced them before its question; else what it shows of them, which
  * may be shortened.
  */
-export function argumentsOf(call: SeenCall, asked?: CallFacts): Pick<ToolCall, "args" | "inexact"> {
+export function argumentsOf(call: SeenCall, asked?: AcpCallFacts): Pick<ToolCall, "args" | "inexact"> {
   const question = objectOf(asked?.rawInput)
   // Questions about files have a form of their own; others repeat what was announced.
   const isRepeated = call.kind === "other" && !isEmpty(question)
@@ -94,7 +94,7 @@ export function argumentsOf(call: SeenCall, asked?: CallFacts): Pick<ToolCall, "
 }
 
 /** Adds what an update says to what is known. */
-export function merged(known: SeenCall | undefined, update: CallFacts, isAnnounced: boolean): SeenCall {
+export function merged(known: SeenCall | undefined, update: AcpCallFacts, isAnnounced: boolean): SeenCall {
   const base = known ?? { id: update.id, firstTitle: update.title ?? "", isAnnounced }
   const { rawInput, ...rest } = update
   const keeps = rawInput === undefined || (isEmpty(rawInput) && known?.rawInput !== undefined)
@@ -111,12 +111,12 @@ function shownIn({ title = "", kind, content = [], locations = [] }: SeenCall): 
   const diffs = content.filter(({ type }) => type === "diff")
   const [diff] = diffs
   if (diff !== undefined && diffs.length === 1) {
-    return { path: textOf(diff.path), oldText: textOf(diff.oldText), newText: textOf(diff.newText) }
+    return { path: textOrEmpty(diff.path), oldText: textOrEmpty(diff.oldText), newText: textOrEmpty(diff.newText) }
   }
-  const [text] = content.map((part) => textOf(objectOf(part.content).text)).filter((each) => each !== "")
+  const [text] = content.map((part) => textOrEmpty(objectOf(part.content).text)).filter((each) => each !== "")
   const parsed = text === undefined ? undefined : parsedObject(text)
   if (parsed) return parsed
-  const paths = [...new Set([...diffs, ...locations].map(({ path }) => textOf(path)))]
+  const paths = [...new Set([...diffs, ...locations].map(({ path }) => textOrEmpty(path)))]
   // A rule about one path must not decide about several.
   const where = paths.length === 1 ? { path: paths[0] ?? "" } : { paths }
   return { title, ...(paths.length > 0 && where), ...(text !== undefined && { text }) }

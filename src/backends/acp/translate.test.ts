@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import type { Json } from "../../contract/json.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import type { AcpAgent } from "./agents.ts"
 import { copilotAgent } from "./copilot.ts"
 import { replyError, toldFailure } from "./failures.ts"
 import { geminiAgent } from "./gemini.ts"
 import { opencodeAgent } from "./opencode.ts"
-import { type CallFacts, objectOf, readCall, readQuestion, textOf } from "./protocol.ts"
+import { type AcpCallFacts, objectOf, readCall, readQuestion } from "./protocol.ts"
 import { argumentsOf, merged, oursIn, ownTool, type SeenCall } from "./tools.ts"
 import { outcomeOf, readPromptEnd, translate, usedSince } from "./translate.ts"
 
@@ -18,9 +19,9 @@ function recorded(agent: AcpAgent, version: string, scene: string) {
     .split("\n")
     .map((line) => objectOf(JSON.parse(line)))
   let call: SeenCall | undefined
-  let asked: { readonly call: SeenCall; readonly question: CallFacts } | undefined
+  let asked: { readonly call: SeenCall; readonly question: AcpCallFacts } | undefined
   let end: Json = null
-  for (const line of lines.filter((each) => textOf(each.scene) === scene)) {
+  for (const line of lines.filter((each) => textOrEmpty(each.scene) === scene)) {
     const event = translate(line.update)
     if (event?.type === "call") call = merged(call, event.call, true)
     if (line.question !== undefined) {

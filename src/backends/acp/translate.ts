@@ -3,14 +3,14 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import type { McpServer, McpServers } from "../../contract/mcp.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { attachmentLabel } from "../../lib/content.ts"
-import { isJsonObject } from "../../lib/json.ts"
-import { type CallFacts, numberOf, objectOf, readCall, textOf } from "./protocol.ts"
+import { isJsonObject, textOrEmpty } from "../../lib/json.ts"
+import { type AcpCallFacts, numberOf, objectOf, readCall } from "./protocol.ts"
 
 /** What an update of a session means. */
 export type AcpEvent =
   | { readonly type: "text" | "reasoning"; readonly delta: string }
   /** A call is announced, or more is known of it. */
-  | { readonly type: "call"; readonly call: CallFacts }
+  | { readonly type: "call"; readonly call: AcpCallFacts }
   /** The tokens of the newest request, and the dollars of the whole session so far. */
   | { readonly type: "usage"; readonly tokens?: number; readonly usd?: number }
 
@@ -67,9 +67,9 @@ export function translate(update: Json | undefined): AcpEvent | undefined {
   const { sessionUpdate, content, cost, used } = objectOf(update)
   switch (sessionUpdate) {
     case "agent_message_chunk":
-      return { type: "text", delta: textOf(objectOf(content).text) }
+      return { type: "text", delta: textOrEmpty(objectOf(content).text) }
     case "agent_thought_chunk":
-      return { type: "reasoning", delta: textOf(objectOf(content).text) }
+      return { type: "reasoning", delta: textOrEmpty(objectOf(content).text) }
     case "tool_call":
     case "tool_call_update":
       return { type: "call", call: readCall(update) }
@@ -94,7 +94,7 @@ export function readPromptEnd(reply: Json): PromptEnd {
   const cacheWriteTokens = numberOf(given.cachedWriteTokens)
   const input = numberOf(given.inputTokens) || numberOf(counted.input_tokens)
   return {
-    stopReason: textOf(stopReason),
+    stopReason: textOrEmpty(stopReason),
     usage: {
       // The protocol counts cached tokens as input; the runtime's buckets exclude each other.
       inputTokens: Math.max(0, input - cacheReadTokens - cacheWriteTokens),
@@ -102,12 +102,12 @@ export function readPromptEnd(reply: Json): PromptEnd {
       cacheReadTokens,
       cacheWriteTokens,
     },
-    model: isJsonObject(first) ? textOf(first.model) : "",
+    model: isJsonObject(first) ? textOrEmpty(first.model) : "",
   }
 }
 
 /** The result of a call that the agent ran itself. Undefined: it has not ended. */
-export function outcomeOf({ status, content = [], rawOutput }: CallFacts): ToolOutcome | undefined {
+export function outcomeOf({ status, content = [], rawOutput }: AcpCallFacts): ToolOutcome | undefined {
   if (status !== "completed" && status !== "failed") return undefined
   const parts = content.flatMap(partOf)
   const { content: text, output: printed, message, error } = objectOf(rawOutput)
@@ -148,9 +148,9 @@ function pairs(values: Readonly<Record<string, string>>): Json[] {
 }
 
 function partOf(part: JsonObject): readonly ContentPart[] {
-  if (part.type === "diff") return [{ type: "text", text: `Changed ${textOf(part.path)}` }]
+  if (part.type === "diff") return [{ type: "text", text: `Changed ${textOrEmpty(part.path)}` }]
   const { type, text, data, mimeType } = objectOf(part.content)
-  if (type === "text" && text !== "") return [{ type: "text", text: textOf(text) }]
-  if (type === "image") return [{ type: "image", mediaType: textOf(mimeType), data: textOf(data) }]
+  if (type === "text" && text !== "") return [{ type: "text", text: textOrEmpty(text) }]
+  if (type === "image") return [{ type: "image", mediaType: textOrEmpty(mimeType), data: textOrEmpty(data) }]
   return []
 }

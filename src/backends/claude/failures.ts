@@ -13,7 +13,7 @@ export function stopOf(end: ClaudeEnd, reported: ApiError | undefined): Stop {
   if (end.stopReason === "refusal") return { reason: "refusal" }
   if (end.apiError === "max_output_tokens" || reported?.error === "max_output_tokens") return { reason: "output-limit" }
   if (end.terminalReason === "max_turns") return { reason: "limit" }
-  const code = codeOf(end, reported)
+  const code = errorCode(end, reported)
   const fix = fixes[code]
   const message = end.text === "" ? `Claude stopped with an error (${end.terminalReason || "unknown"}).` : end.text
   const failure = new LonghaulError(code, message, {
@@ -38,7 +38,7 @@ export function failed(error: unknown): Stop {
   return { reason: "failed", failure: failure.toJSON() }
 }
 
-function codeOf({ status, terminalReason, apiError }: ClaudeEnd, reported: ApiError | undefined): ErrorCode {
+function errorCode({ status, terminalReason, apiError }: ClaudeEnd, reported: ApiError | undefined): ErrorCode {
   const byStatus =
     status === undefined ? undefined : (statuses[status] ?? (status >= 500 ? "provider_error" : undefined))
   return (

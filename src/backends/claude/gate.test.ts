@@ -2,9 +2,9 @@ import { expect, test } from "vitest"
 import type { Permit, Suspended, TurnHost } from "../../contract/backend.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { Steps } from "../shared/steps.ts"
-import { Gate, type Suspension } from "./gate.ts"
+import { ClaudeGate, type DeferredCall } from "./gate.ts"
 import { ToolNames } from "./tools.ts"
-import type { CallQuestion } from "./wire.ts"
+import type { ClaudeQuestion } from "./wire.ts"
 
 interface Answers {
   authorize?(): Promise<Permit>
@@ -13,7 +13,7 @@ interface Answers {
 
 function scene({ authorize, callTool }: Answers) {
   const emitted: { readonly type: string; readonly callId?: string }[] = []
-  const suspensions: Suspension[] = []
+  const suspensions: DeferredCall[] = []
   // Safe: the gate uses nothing else of a host.
   const host = {
     emit(event: { readonly type: string }) {
@@ -24,7 +24,7 @@ function scene({ authorize, callTool }: Answers) {
     callTool: callTool ?? (async () => ({ status: "suspended" })),
   } as unknown as TurnHost
   const tools = [{ name: "send", description: "", inputSchema: {} }]
-  const gate = new Gate({
+  const gate = new ClaudeGate({
     host,
     steps: new Steps(host, 0, "m"),
     names: new ToolNames(tools, [], true),
@@ -33,7 +33,7 @@ function scene({ authorize, callTool }: Answers) {
   return { gate, emitted, suspensions }
 }
 
-const call: CallQuestion = { callId: "c1", name: "Bash", args: { command: "ls" }, nested: false }
+const call: ClaudeQuestion = { callId: "c1", name: "Bash", args: { command: "ls" }, nested: false }
 const runs = { authorize: async () => ({ kind: "run", args: { command: "ls" } }) as const }
 const suspends = { authorize: async () => ({ kind: "suspend", reason: "" }) as const }
 const denied = expect.objectContaining({ kind: "deny" })

@@ -5,10 +5,10 @@ import { plainText } from "../../lib/content.ts"
 import { canonicalJson } from "../../lib/json.ts"
 import type { Steps } from "../shared/steps.ts"
 import type { ToolNames } from "./tools.ts"
-import type { CallQuestion, HookAnswer, PermitAnswer } from "./wire.ts"
+import type { ClaudeQuestion, HookAnswer, PermitAnswer } from "./wire.ts"
 
 /** A call for which a person has to decide. */
-export interface Suspension {
+export interface DeferredCall {
   readonly callId: string
   /** The program was asked to put it off. False: the work must stop, and the model has to make the call again. */
   readonly isDeferred: boolean
@@ -19,14 +19,14 @@ interface GateParts {
   readonly steps: Steps
   readonly names: ToolNames
   /** Called once, when a call has to wait for a person. */
-  onSuspend(suspension: Suspension): void
+  onSuspend(suspension: DeferredCall): void
 }
 
 /**
  * Decides each call of a session, once, in the hook. The permission callback is the second gate: only a call that the hook allowed,
  * with exactly the arguments that were decided, may run.
  */
-export class Gate {
+export class ClaudeGate {
   readonly #parts: GateParts
   readonly #calls = new Map<string, DecidedCall>()
   /** The outcomes of the runtime's tools, until the program fetches them. */
@@ -40,7 +40,7 @@ export class Gate {
     this.#parts = parts
   }
 
-  async hook(question: CallQuestion): Promise<HookAnswer> {
+  async hook(question: ClaudeQuestion): Promise<HookAnswer> {
     const decision = await this.#decide(question)
     switch (decision.kind) {
       case "run":
@@ -52,7 +52,7 @@ export class Gate {
     }
   }
 
-  async permit({ callId, name, args }: CallQuestion): Promise<PermitAnswer> {
+  async permit({ callId, name, args }: ClaudeQuestion): Promise<PermitAnswer> {
     const known = this.#calls.get(callId)
     const decision = await known?.decision
     if (decision?.kind === "run" && known?.name === name && sameJson(args, decision.args)) {
@@ -86,7 +86,7 @@ export class Gate {
     return isInterrupted || plainText(output, "").startsWith(NOT_ACCEPTED)
   }
 
-  #decide(question: CallQuestion): Promise<Decision> {
+  #decide(question: ClaudeQuestion): Promise<Decision> {
     const { callId, name, args } = question
     const known = this.#calls.get(callId)
     if (known && known.name === name && sameJson(known.args, args)) return known.decision
@@ -101,7 +101,7 @@ export class Gate {
     return decision
   }
 
-  async #ask(question: CallQuestion): Promise<Decision> {
+  async #ask(question: ClaudeQuestion): Promise<Decision> {
     const { names, host, steps } = this.#parts
     const { callId, name, args, server } = question
     if (names.isOutput(name)) return { kind: "run", args }
@@ -117,7 +117,7 @@ export class Gate {
   }
 
   /** One of the runtime's tools runs now; the program then fetches its outcome. */
-  async #askOurs(call: ToolCall, question: CallQuestion): Promise<Decision> {
+  async #askOurs(call: ToolCall, question: ClaudeQuestion): Promise<Decision> {
     const { host, steps } = this.#parts
     steps.addCall(call)
     const outcome = await host.callTool(call)
@@ -128,7 +128,7 @@ export class Gate {
   }
 
   /** The program can put off one call of a step; the model has to make the others again. */
-  #suspend({ callId, nested }: CallQuestion): Decision {
+  #suspend({ callId, nested }: ClaudeQuestion): Decision {
     const { onSuspend, steps } = this.#parts
     if (this.#suspended) {
       steps.addResult(callId, { status: "denied", output: [{ type: "text", text: HELD }] })

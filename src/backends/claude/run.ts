@@ -8,12 +8,12 @@ import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
 import { type ApiError, crashed, failed, stopOf } from "./failures.ts"
 import { firstMessage } from "./first-message.ts"
-import { Gate, type Suspension } from "./gate.ts"
+import { ClaudeGate, type DeferredCall } from "./gate.ts"
 import { Outbox } from "./outbox.ts"
 import type { ToolNames } from "./tools.ts"
 import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "./translate.ts"
 import { Unmeasured } from "./unmeasured.ts"
-import type { CallQuestion, ClaudeProgram, Delivery } from "./wire.ts"
+import type { ClaudeProgram, ClaudeQuestion, Delivery } from "./wire.ts"
 
 /** What a session keeps for the next process that opens it. */
 export interface SessionFacts {
@@ -50,7 +50,7 @@ export interface RunParts {
 
 /** One run of a session: sends messages, records what the program tells, and answers its questions until it is done. */
 export class ClaudeRun {
-  readonly gate: Gate
+  readonly gate: ClaudeGate
   readonly #parts: RunParts
   readonly #steps: Steps
   readonly #meter: Meter
@@ -60,7 +60,7 @@ export class ClaudeRun {
   readonly #unmeasured = new Unmeasured()
   #partial = ""
   #apiError: ApiError | undefined
-  #suspension: Suspension | undefined
+  #suspension: DeferredCall | undefined
   /** For when the program presents its pending call: it reaches the model with the result. */
   readonly #withReplay: ContentPart[] = []
   #mode: InterruptMode | undefined
@@ -76,7 +76,7 @@ export class ClaudeRun {
     this.#meter = new Meter(host, facts.counted)
     this.#mode = early.mode
     this.#outbox = new Outbox(program, early.texts)
-    this.gate = new Gate({
+    this.gate = new ClaudeGate({
       host,
       names,
       steps: this.#steps,
@@ -139,7 +139,7 @@ export class ClaudeRun {
   }
 
   /** A gate that fails refuses: the program gets an answer in any case. */
-  async #ask<Answer>(given: CallQuestion, decide: (question: CallQuestion) => Promise<Answer>) {
+  async #ask<Answer>(given: ClaudeQuestion, decide: (question: ClaudeQuestion) => Promise<Answer>) {
     const refusal = { kind: "deny", reason: "Not run: the decision failed." } as const
     if (this.#halted) return refusal
     const callId = this.#parts.callId(given.callId)
@@ -253,7 +253,7 @@ export class ClaudeRun {
     if (text !== undefined) this.#parts.host.emit({ type: "steer", text })
   }
 
-  #suspend(suspension: Suspension): void {
+  #suspend(suspension: DeferredCall): void {
     this.#suspension = suspension
     this.#outbox.hold()
     if (!suspension.isDeferred) this.#interruptNow()

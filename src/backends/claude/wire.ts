@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import { objectIn, textIn } from "./translate.ts"
 
 /** A question before a call runs. */
-export interface CallQuestion {
+export interface ClaudeQuestion {
   readonly callId: string
   /** The program's name of the tool. */
   readonly name: string
@@ -27,8 +27,8 @@ export type PermitAnswer =
 /** What a program tells: a message, or a question whose answer it waits for. */
 export type Delivery =
   | { readonly kind: "message"; readonly message: Json }
-  | { readonly kind: "hook"; readonly question: CallQuestion; answer(answer: HookAnswer): void }
-  | { readonly kind: "permit"; readonly question: CallQuestion; answer(answer: PermitAnswer): void }
+  | { readonly kind: "hook"; readonly question: ClaudeQuestion; answer(answer: HookAnswer): void }
+  | { readonly kind: "permit"; readonly question: ClaudeQuestion; answer(answer: PermitAnswer): void }
 
 /** A running Claude Code, whoever speaks its protocol. */
 export interface ClaudeProgram {
@@ -49,7 +49,7 @@ export interface ClaudeProgram {
 }
 
 /** A question in the form of the program. `args`: where they are differs. */
-export function questionIn(facts: JsonObject, args: Json | undefined): CallQuestion {
+export function questionIn(facts: JsonObject, args: Json | undefined): ClaudeQuestion {
   const server = textIn(objectIn(facts, "mcp_server"), "name")
   return {
     callId: textIn(facts, "tool_use_id"),

@@ -1,9 +1,9 @@
 import type { ToolCall } from "../../contract/backend.ts"
 import type { OwnTool } from "../../contract/capabilities.ts"
 import type { Json } from "../../contract/json.ts"
-import { isJsonObject } from "../../lib/json.ts"
+import { isJsonObject, textOrEmpty } from "../../lib/json.ts"
 import { parsePatch } from "../../lib/patch/parse-patch.ts"
-import { type HookQuestion, objectOf, textOf } from "./protocol.ts"
+import { type HookQuestion, objectOf } from "./protocol.ts"
 
 /** A call of one of Codex's own tools, in the vocabulary of policies. */
 export interface OwnCall {
@@ -46,7 +46,7 @@ export function isOwnName(tool: string): boolean {
  */
 export function ownCall(question: HookQuestion, servers: readonly string[], cwd: string): OwnCall {
   const { callId, tool, input } = question
-  const command = textOf(objectOf(input).command)
+  const command = textOrEmpty(objectOf(input).command)
   if (tool === "Bash") {
     const isElsewhere = question.cwd !== cwd
     const patch = isElsewhere ? undefined : patchInShell(command)

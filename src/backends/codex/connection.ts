@@ -2,10 +2,11 @@ import type { BackendEnv, LineChannel, ProgramSpec } from "../../contract/backen
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import { delay } from "../../lib/abort.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import { createRetry, type RetryPolicy } from "../../lib/retry.ts"
 import { JsonRpc, type JsonRpcOptions } from "../shared/json-rpc.ts"
 import { notLoggedIn, replyError } from "./failures.ts"
-import { listOf, objectOf, textOf } from "./protocol.ts"
+import { listOf, objectOf } from "./protocol.ts"
 import { type HookState, hookCommand } from "./settings.ts"
 
 /** A running app-server that has been greeted. */
@@ -68,8 +69,8 @@ async function greeted(env: BackendEnv, program: ProgramSpec, handlers: Handlers
     const greeting = { clientInfo: { name, title, version }, capabilities }
     const reply = objectOf(await rpc.request("initialize", greeting, { replyMs: openMs }))
     await rpc.notify("initialized")
-    const [, found = "unknown"] = /\/(\d+\.\d+\.\d+\S*)/.exec(textOf(reply.userAgent)) ?? []
-    return { channel, rpc, version: found, home: textOf(reply.codexHome) }
+    const [, found = "unknown"] = /\/(\d+\.\d+\.\d+\S*)/.exec(textOrEmpty(reply.userAgent)) ?? []
+    return { channel, rpc, version: found, home: textOrEmpty(reply.codexHome) }
   } catch (error) {
     await channel.end("kill")
     throw error
@@ -112,7 +113,7 @@ function ourHook(reply: Json) {
   const ours = hooks.find(({ command, eventName }) => command === hookCommand && eventName === "preToolUse")
   if (ours === undefined) return undefined
   const isTrusted = ours.trustStatus === "trusted" && ours.enabled === true
-  return { isTrusted, state: { key: textOf(ours.key), hash: textOf(ours.currentHash) } }
+  return { isTrusted, state: { key: textOrEmpty(ours.key), hash: textOrEmpty(ours.currentHash) } }
 }
 
 function ungated(): LonghaulError {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import type { Permit } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
-import { Gate } from "./gate.ts"
+import { CodexGate } from "./gate.ts"
 
 const run = (args: Json): Permit => ({ kind: "run", args })
 
@@ -9,7 +9,7 @@ function gateWith(decide: (args: Json) => Permit = run) {
   const asked: string[] = []
   const refused: string[] = []
   const facts = { ours: new Set(["tide", "view_image"]), servers: ["lab"], cwd: "/project", isSandboxed: true }
-  const gate = new Gate(facts, {
+  const gate = new CodexGate(facts, {
     async ask({ call }) {
       asked.push(call.name)
       return decide(call.args)

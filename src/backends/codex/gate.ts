@@ -1,6 +1,6 @@
 import type { Permit } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
-import { canonicalJson } from "../../lib/json.ts"
+import { canonicalJson, textOrEmpty } from "../../lib/json.ts"
 import {
   hookInput,
   isOwnName,
@@ -11,7 +11,7 @@ import {
   ownCall,
   type PermittedCall,
 } from "./calls.ts"
-import { type HookQuestion, type Item, objectOf, readQuestion, textOf } from "./protocol.ts"
+import { type HookQuestion, type Item, objectOf, readQuestion } from "./protocol.ts"
 
 export interface GateFacts {
   /** The runtime's tools: the policy decides about them when they are called. */
@@ -36,7 +36,7 @@ export interface GateDesk {
  * The two gates in front of Codex's own tools. The hook is asked about every call, and the policy decides. The approval
  * requests of Codex come second: they are accepted only for exactly what the policy has permitted.
  */
-export class Gate {
+export class CodexGate {
   readonly #facts: GateFacts
   readonly #desk: GateDesk
   /** What may run, by call. A call without an entry is declined. */
@@ -81,7 +81,7 @@ export class Gate {
       case "item/commandExecution/requestApproval":
         return decide(this.#allowsCommand(params))
       case "item/fileChange/requestApproval":
-        return decide(this.#allowsPatch(textOf(params.itemId)))
+        return decide(this.#allowsPatch(textOrEmpty(params.itemId)))
       case "item/permissions/requestApproval":
         return { permissions: {}, scope: "turn" }
       case "mcpServer/elicitation/request":
@@ -94,7 +94,7 @@ export class Gate {
   #permit({ callId, cwd, input }: HookQuestion, { call }: OwnCall, args: Json): Json {
     const { name } = call
     if (canonicalJson(args) === canonicalJson(call.args)) {
-      this.#permitted.set(callId, { name, args, cwd, command: textOf(objectOf(input).command) })
+      this.#permitted.set(callId, { name, args, cwd, command: textOrEmpty(objectOf(input).command) })
       return {}
     }
     const updatedInput = hookInput(call, args)
@@ -102,17 +102,17 @@ export class Gate {
       this.#desk.refused(callId, UNCHANGEABLE)
       return denied(UNCHANGEABLE)
     }
-    this.#permitted.set(callId, { name, args, cwd, command: textOf(objectOf(updatedInput).command) })
+    this.#permitted.set(callId, { name, args, cwd, command: textOrEmpty(objectOf(updatedInput).command) })
     return { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "allow", updatedInput } }
   }
 
   #allowsCommand(params: ReturnType<typeof objectOf>): boolean {
     const { kind, itemId, command, cwd, additionalPermissions, networkApprovalContext } = params
-    const call = this.#permitted.get(textOf(itemId))
-    if (call?.name !== "Bash" || this.#escalated.has(textOf(itemId))) return false
+    const call = this.#permitted.get(textOrEmpty(itemId))
+    if (call?.name !== "Bash" || this.#escalated.has(textOrEmpty(itemId))) return false
     // Neither input for a terminal nor more permissions were decided about.
     if (kind !== "command" || additionalPermissions || networkApprovalContext) return false
-    return cwd === call.cwd && isSameCommand(textOf(command), call.command)
+    return cwd === call.cwd && isSameCommand(textOrEmpty(command), call.command)
   }
 
   #allowsPatch(callId: string): boolean {
@@ -120,7 +120,7 @@ export class Gate {
     const item = this.#items.get(callId)
     if (call?.name !== "ApplyPatch" || item?.type !== "fileChange") return false
     const changed = item.changes.flatMap(({ path, movePath }) => (movePath === undefined ? [path] : [path, movePath]))
-    return isWithinPatch(textOf(objectOf(call.args).patch), this.#facts.cwd, changed)
+    return isWithinPatch(textOrEmpty(objectOf(call.args).patch), this.#facts.cwd, changed)
   }
 
   /** The request does not name the call: a permitted one with the same server and arguments must be waiting. */

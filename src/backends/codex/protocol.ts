@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { isJsonObject } from "../../lib/json.ts"
+import { isJsonObject, textOrEmpty } from "../../lib/json.ts"
 
 /** The parts of Codex's app-server protocol that this backend reads, version 0.166.0. Everything else is ignored. */
 export type Item =
@@ -68,27 +68,27 @@ export interface TurnFailure {
 /** Undefined: of a kind that is not recorded. */
 export function readItem(value: Json | undefined): Item | undefined {
   const item = objectOf(value)
-  const id = textOf(item.id)
-  const type = textOf(item.type)
+  const id = textOrEmpty(item.id)
+  const type = textOrEmpty(item.type)
   switch (type) {
     case "userMessage":
       return { type, id, clientId: optionalText(item.clientId) }
     case "agentMessage":
-      return { type, id, text: textOf(item.text), phase: optionalText(item.phase) }
+      return { type, id, text: textOrEmpty(item.text), phase: optionalText(item.phase) }
     case "reasoning":
-      return { type, id, text: [...listOf(item.summary), ...listOf(item.content)].map(textOf).join("\n\n") }
+      return { type, id, text: [...listOf(item.summary), ...listOf(item.content)].map(textOrEmpty).join("\n\n") }
     case "commandExecution":
       return {
         type,
         id,
-        command: textOf(item.command),
-        status: textOf(item.status),
-        output: textOf(item.aggregatedOutput),
+        command: textOrEmpty(item.command),
+        status: textOrEmpty(item.status),
+        output: textOrEmpty(item.aggregatedOutput),
         exitCode: optionalNumber(item.exitCode),
         durationMs: optionalNumber(item.durationMs) ?? 0,
       }
     case "fileChange":
-      return { type, id, status: textOf(item.status), changes: listOf(item.changes).map(readChange) }
+      return { type, id, status: textOrEmpty(item.status), changes: listOf(item.changes).map(readChange) }
     case "mcpToolCall":
       return readMcpItem(item)
     case "dynamicToolCall":
@@ -96,7 +96,7 @@ export function readItem(value: Json | undefined): Item | undefined {
     case "imageView":
       return { type, id }
     case "webSearch":
-      return { type: "unasked", id, name: "WebSearch", args: { query: textOf(item.query) } }
+      return { type: "unasked", id, name: "WebSearch", args: { query: textOrEmpty(item.query) } }
     case "collabAgentToolCall":
       return { type: "unasked", id, name: "Task", args: withoutId(item) }
     case "imageGeneration":
@@ -112,7 +112,7 @@ export function readQuestion(value: Json): HookQuestion | undefined {
   if (hook_event_name !== "PreToolUse" || typeof tool_name !== "string" || typeof tool_use_id !== "string") {
     return undefined
   }
-  return { callId: tool_use_id, tool: tool_name, input: tool_input, cwd: textOf(cwd) }
+  return { callId: tool_use_id, tool: tool_name, input: tool_input, cwd: textOrEmpty(cwd) }
 }
 
 /** A call in an answer of the model, or the output of one. */
@@ -125,23 +125,19 @@ export interface RawCall {
 
 export function readRawCall(item: Json | undefined): RawCall | undefined {
   const { type, call_id, arguments: args } = objectOf(item)
-  if (typeof call_id !== "string" || !/_call(_output)?$/.test(textOf(type))) return undefined
+  if (typeof call_id !== "string" || !/_call(_output)?$/.test(textOrEmpty(type))) return undefined
   // Any mention counts: such a call can be made again without it.
-  const isEscalated = type === "function_call" && textOf(args).includes("require_escalated")
-  return { callId: call_id, isOutput: textOf(type).endsWith("_output"), isEscalated }
+  const isEscalated = type === "function_call" && textOrEmpty(args).includes("require_escalated")
+  return { callId: call_id, isOutput: textOrEmpty(type).endsWith("_output"), isEscalated }
 }
 
 export function readTurnEnd(params: Json): TurnEnd {
   const turn = objectOf(objectOf(params).turn)
-  return { turnId: textOf(turn.id), status: textOf(turn.status), error: readFailure(turn.error) }
+  return { turnId: textOrEmpty(turn.id), status: textOrEmpty(turn.status), error: readFailure(turn.error) }
 }
 
 export function objectOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
-}
-
-export function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : ""
 }
 
 export function listOf(value: Json | undefined): readonly Json[] {
@@ -158,11 +154,11 @@ function readMcpItem(item: JsonObject): McpItem {
   const error = objectOf(item.error)
   return {
     type: "mcpToolCall",
-    id: textOf(item.id),
-    server: textOf(item.server),
-    tool: textOf(item.tool),
+    id: textOrEmpty(item.id),
+    server: textOrEmpty(item.server),
+    tool: textOrEmpty(item.tool),
     args: item.arguments ?? null,
-    status: textOf(item.status),
+    status: textOrEmpty(item.status),
     content: listOf(result.content),
     error: optionalText(error.message),
     durationMs: numberOf(item.durationMs),
@@ -172,7 +168,7 @@ function readMcpItem(item: JsonObject): McpItem {
 function readChange(value: Json): FileChangeItem["changes"][number] {
   const change = objectOf(value)
   const kind = objectOf(change.kind)
-  return { path: textOf(change.path), kind: textOf(kind.type), movePath: optionalText(kind.move_path) }
+  return { path: textOrEmpty(change.path), kind: textOrEmpty(kind.type), movePath: optionalText(kind.move_path) }
 }
 
 function readFailure(value: Json | undefined): TurnFailure | undefined {
@@ -180,7 +176,7 @@ function readFailure(value: Json | undefined): TurnFailure | undefined {
   const { message, codexErrorInfo: info } = value
   const flag = isJsonObject(info) ? Object.keys(info)[0] : info
   const httpStatus = isJsonObject(info) ? optionalNumber(objectOf(Object.values(info)[0]).httpStatusCode) : undefined
-  return { message: textOf(message), info: textOf(flag), httpStatus }
+  return { message: textOrEmpty(message), info: textOrEmpty(flag), httpStatus }
 }
 
 function withoutId({ id: _, ...rest }: JsonObject): Json {

@@ -3,6 +3,7 @@ import type { Json } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
 import {
@@ -14,7 +15,6 @@ import {
   type RawCall,
   readItem,
   readRawCall,
-  textOf,
 } from "./protocol.ts"
 import { outcomeOf, ranCall, usageOf } from "./translate.ts"
 
@@ -174,19 +174,19 @@ export class Recording {
       case "item/completed":
         return this.#completed(readItem(params.item))
       case "item/agentMessage/delta":
-        this.#partialText += textOf(params.delta)
-        return this.#delta("text-delta", textOf(params.delta))
+        this.#partialText += textOrEmpty(params.delta)
+        return this.#delta("text-delta", textOrEmpty(params.delta))
       case "item/reasoning/summaryTextDelta":
       case "item/reasoning/textDelta":
-        return this.#delta("reasoning-delta", textOf(params.delta))
+        return this.#delta("reasoning-delta", textOrEmpty(params.delta))
       case "item/commandExecution/outputDelta": {
-        const callId = textOf(params.itemId)
-        this.#outputs.set(callId, (this.#outputs.get(callId) ?? "") + textOf(params.delta))
+        const callId = textOrEmpty(params.itemId)
+        this.#outputs.set(callId, (this.#outputs.get(callId) ?? "") + textOrEmpty(params.delta))
         return
       }
       case "error":
         // The retries of a built-in model provider cannot be turned off. Other errors end the turn, which says why.
-        if (params.willRetry === true) this.#warn(textOf(objectOf(params.error).message))
+        if (params.willRetry === true) this.#warn(textOrEmpty(objectOf(params.error).message))
         return
       case "rawResponseItem/completed":
         return this.#rawCall(readRawCall(params.item))
@@ -230,7 +230,7 @@ export class Recording {
 
   /** The id of a hook's run ends with the call. */
   #announce({ id, eventName, sourcePath }: ReturnType<typeof objectOf>): void {
-    const [, callId] = textOf(id).split(`:${textOf(sourcePath)}:`)
+    const [, callId] = textOrEmpty(id).split(`:${textOrEmpty(sourcePath)}:`)
     if (eventName === "preToolUse" && callId && !this.steps.hasCall(callId)) this.#announced.add(callId)
   }
 

@@ -5,11 +5,12 @@ import type { Json } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { InterruptMode, SessionRef } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { Controls } from "../shared/controls.ts"
 import { type Connection, checkLogin, type Handlers } from "./connection.ts"
-import { Gate } from "./gate.ts"
-import { listOf, objectOf, textOf } from "./protocol.ts"
+import { CodexGate } from "./gate.ts"
+import { listOf, objectOf } from "./protocol.ts"
 import type { StepResult } from "./recording.ts"
 import { execute, openThread, type Thread } from "./thread.ts"
 import { ThreadRun } from "./thread-run.ts"
@@ -55,7 +56,7 @@ export async function openSession(
 /** Passes what comes from the program to the current run. Without one, nothing is permitted. */
 class Link implements Handlers {
   run: ThreadRun | undefined
-  gate: Gate | undefined
+  gate: CodexGate | undefined
 
   onLine(): void {
     this.run?.alive()
@@ -105,7 +106,7 @@ class CodexSession implements BackendSession {
     const { counted, left } = readData(this.ref.data)
     const ours = new Set(request.tools.map(({ name }) => wireName(name)))
     const servers = Object.keys(request.mcpServers)
-    const gate = new Gate(
+    const gate = new CodexGate(
       { ours, servers, cwd: thread.cwd, isSandboxed: objectOf(thread.sandbox).type !== "dangerFullAccess" },
       { ask: (own) => run.ask(own), refused: (callId, reason) => run.refused(callId, reason) },
     )
@@ -168,8 +169,8 @@ function readData(data: Json | undefined): { readonly counted: Usage; readonly l
     left: listOf(results).map((result) => {
       const { callId, text, isCustom, isAnswered } = objectOf(result)
       return {
-        callId: textOf(callId),
-        text: textOf(text),
+        callId: textOrEmpty(callId),
+        text: textOrEmpty(text),
         isCustom: isCustom === true,
         isAnswered: isAnswered === true,
       }

@@ -6,7 +6,7 @@ import type { Json } from "../../contract/json.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { Controls } from "../shared/controls.ts"
 import { JsonRpc } from "../shared/json-rpc.ts"
-import { Gate } from "./gate.ts"
+import { CodexGate } from "./gate.ts"
 import { ThreadRun } from "./thread-run.ts"
 
 /** One run of a thread. */
@@ -20,7 +20,7 @@ function scene() {
   })
   const thread = { channel, rpc, version: "1", home: "/home", id: "t1", cwd: "/project", model: "m", sandbox: null }
   const facts = { ours: new Set<string>(), servers: [], cwd: "/project", isSandboxed: true }
-  const gate = new Gate(facts, { ask: async () => ({ kind: "refuse", reason: "" }), refused() {} })
+  const gate = new CodexGate(facts, { ask: async () => ({ kind: "refuse", reason: "" }), refused() {} })
   const run: ThreadRun = new ThreadRun({
     ...{ thread, request: openingRequest, host, controls: new Controls(), gate, stopMs: 60_000, counted: noUsage },
     ...{ left: [], onProgress() {} },

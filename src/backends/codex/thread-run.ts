@@ -5,11 +5,12 @@ import type { Usage } from "../../contract/result.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import { newNonce } from "../../lib/id.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import type { Controls } from "../shared/controls.ts"
 import type { OwnCall } from "./calls.ts"
 import { failureOf } from "./failures.ts"
-import type { Gate, GateDesk } from "./gate.ts"
-import { objectOf, readTurnEnd, type TurnEnd, textOf } from "./protocol.ts"
+import type { CodexGate, GateDesk } from "./gate.ts"
+import { objectOf, readTurnEnd, type TurnEnd } from "./protocol.ts"
 import { Recording, type StepResult } from "./recording.ts"
 import { turnParameters } from "./settings.ts"
 import { inject, type Thread } from "./thread.ts"
@@ -20,7 +21,7 @@ export interface RunParts {
   readonly request: OpenRequest
   readonly host: TurnHost
   readonly controls: Controls
-  readonly gate: Gate
+  readonly gate: CodexGate
   readonly stopMs: number
   /** Codex's total that was recorded before. */
   readonly counted: Usage
@@ -89,7 +90,7 @@ export class ThreadRun implements GateDesk {
 
   notified(method: string, params: Json): void {
     if (objectOf(params).threadId !== this.#parts.thread.id) return
-    if (method === "turn/started") this.#turnId = textOf(objectOf(objectOf(params).turn).id)
+    if (method === "turn/started") this.#turnId = textOrEmpty(objectOf(objectOf(params).turn).id)
     if (method === "turn/completed") {
       const end = readTurnEnd(params)
       if (end.turnId === this.#turnId) void this.#recording.enqueue(() => this.#turnEnded(end))
@@ -143,7 +144,7 @@ export class ThreadRun implements GateDesk {
   async callTool(params: Json): Promise<Json> {
     const { callId, tool, arguments: args = null } = objectOf(params)
     const own = this.#parts.request.tools.find(({ name }) => wireName(name) === tool)
-    const call: ToolCall = { callId: textOf(callId), name: own?.name ?? textOf(tool), args }
+    const call: ToolCall = { callId: textOrEmpty(callId), name: own?.name ?? textOrEmpty(tool), args }
     if (!(await this.#recording.addCall(call))) return toolReply(deniedOutcome(STOPPING))
     if (this.#isLastTurn) return this.#refuseLast(call)
     const outcome = await this.#parts.host.callTool(call).catch(() => undefined)
@@ -208,7 +209,7 @@ export class ThreadRun implements GateDesk {
     })
     const params = { threadId: thread.id, input, ...turnParameters(request) }
     const reply = objectOf(await thread.rpc.request("turn/start", params))
-    this.#turnId ??= textOf(objectOf(reply.turn).id)
+    this.#turnId ??= textOrEmpty(objectOf(reply.turn).id)
     if (controls.mode === "immediate") this.interruptTurn()
     else this.sendSteers()
     const crashed = thread.rpc.ended.then(failedStop)

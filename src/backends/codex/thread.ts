@@ -3,9 +3,10 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { onAbort } from "../../lib/abort.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import { mcpParts } from "./calls.ts"
 import type { Connection } from "./connection.ts"
-import { listOf, numberOf, objectOf, textOf } from "./protocol.ts"
+import { listOf, numberOf, objectOf } from "./protocol.ts"
 import { newThreadParameters, threadParameters } from "./settings.ts"
 import { commandOutcome, historyItems, mcpOutcome } from "./translate.ts"
 
@@ -53,8 +54,8 @@ export async function execute(
 ): Promise<ToolOutcome> {
   const { command, patch } = objectOf(call.args)
   try {
-    if (call.name === "Bash") return await runCommand(thread, [shell, "-lc", textOf(command)], signal)
-    if (call.name === "ApplyPatch") return await runCommand(thread, ["apply_patch", textOf(patch)], signal)
+    if (call.name === "Bash") return await runCommand(thread, [shell, "-lc", textOrEmpty(command)], signal)
+    if (call.name === "ApplyPatch") return await runCommand(thread, ["apply_patch", textOrEmpty(patch)], signal)
     const parts = mcpParts(call.name)
     if (parts) return await callServer(thread, { ...parts, arguments: call.args }, signal)
     return failed(`${call.name} was approved, but has not run yet. Call it again with exactly the same arguments.`)
@@ -73,7 +74,7 @@ async function runCommand({ rpc, cwd, sandbox }: Thread, command: string[], sign
   const params = { command, processId, cwd, sandboxPolicy: sandbox, disableTimeout: true }
   try {
     const reply = objectOf(await rpc.request("command/exec", params, { replyMs: null, signal }))
-    return commandOutcome(`${textOf(reply.stdout)}${textOf(reply.stderr)}`, numberOf(reply.exitCode))
+    return commandOutcome(`${textOrEmpty(reply.stdout)}${textOrEmpty(reply.stderr)}`, numberOf(reply.exitCode))
   } finally {
     unlink()
   }
@@ -91,5 +92,11 @@ function failed(text: string): ToolOutcome {
 
 function read(connection: Connection, reply: Json): Thread {
   const { thread, cwd, model, sandbox = null } = objectOf(reply)
-  return { ...connection, id: textOf(objectOf(thread).id), cwd: textOf(cwd), model: textOf(model), sandbox }
+  return {
+    ...connection,
+    id: textOrEmpty(objectOf(thread).id),
+    cwd: textOrEmpty(cwd),
+    model: textOrEmpty(model),
+    sandbox,
+  }
 }

@@ -5,8 +5,9 @@ import type { AssistantMessage, Message } from "../../contract/message.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { ToolOutcome, ToolSpec } from "../../contract/tool.ts"
 import { attachmentLabel, plainText } from "../../lib/content.ts"
+import { textOrEmpty } from "../../lib/json.ts"
 import type { CommandItem, FileChangeItem, McpItem } from "./protocol.ts"
-import { numberOf, objectOf, textOf } from "./protocol.ts"
+import { numberOf, objectOf } from "./protocol.ts"
 
 /** The result of a call that Codex ran itself. */
 export function outcomeOf(item: CommandItem | FileChangeItem | McpItem): ToolOutcome {
@@ -45,8 +46,8 @@ export function commandOutcome(output: string, exitCode: number | undefined): To
 export function mcpOutcome(content: readonly Json[], isError: boolean, error?: string): ToolOutcome {
   const parts = content.map((value): ContentPart => {
     const part = objectOf(value)
-    if (part.type !== "image") return { type: "text", text: textOf(part.text) || JSON.stringify(value) }
-    return { type: "image", mediaType: textOf(part.mimeType), data: textOf(part.data) }
+    if (part.type !== "image") return { type: "text", text: textOrEmpty(part.text) || JSON.stringify(value) }
+    return { type: "image", mediaType: textOrEmpty(part.mimeType), data: textOrEmpty(part.data) }
   })
   return { status: isError ? "error" : "ok", output: error === undefined ? parts : [...parts, ...text(error)] }
 }

@@ -24,7 +24,7 @@ interface Asking {
 }
 
 /** A complete answer, with the calls that already run. */
-export interface Answered {
+export interface Responded {
   readonly answer: Answer
   readonly attempt: number
   readonly durationMs: number
@@ -49,7 +49,7 @@ export async function askModel(
   asking: Asking,
   turn: number,
   before = 0,
-): Promise<Answered | Overflowed | { readonly stop: Stop }> {
+): Promise<Responded | Overflowed | { readonly stop: Stop }> {
   const { history, conversation, host, controls } = asking
   const { signal } = controls
   let retry: Retry | undefined

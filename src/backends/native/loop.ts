@@ -1,16 +1,17 @@
 import type { Stop, TurnHost } from "../../contract/backend.ts"
 import type { SteerReason } from "../../contract/event.ts"
 import type { ToolResultPart } from "../../contract/message.ts"
-import type { Answer, Conversation } from "../../contract/provider.ts"
+import type { Conversation } from "../../contract/provider.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import type { RetryPolicy } from "../../lib/retry.ts"
+import { answerText } from "../shared/answer-text.ts"
 import type { Compactor } from "../shared/compaction/compactor.ts"
 import type { ContextMeter } from "../shared/compaction/meter.ts"
 import type { Controls } from "../shared/controls.ts"
 import { CUT_AT_OUTPUT_LIMIT } from "../shared/cut-answer.ts"
 import type { History } from "../shared/history.ts"
 import type { TurnBounds } from "../shared/turn-bounds.ts"
-import { type Answered, askModel, cutByWindow } from "./ask.ts"
+import { askModel, cutByWindow, type Responded } from "./ask.ts"
 import { recordStep, type StepCall } from "./record-step.ts"
 
 export interface Loop {
@@ -59,9 +60,9 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     const ended = await host.endTurn(turn)
     if (ended) return ended
     const final = calls.length === 0 && !cut && answer.stopReason !== "pause"
-    const validationError = final ? await host.review(textOf(answer)) : undefined
+    const validationError = final ? await host.review(answerText(answer)) : undefined
     const steers = controls.takeSteers(final && validationError === undefined)
-    if (steers === "closed") return { reason: "done", text: textOf(answer) }
+    if (steers === "closed") return { reason: "done", text: answerText(answer) }
     if (cut) tell(loop, turn, CUT_AT_OUTPUT_LIMIT, "output-limit")
     if (validationError !== undefined) tell(loop, turn, validationError, "repair")
     for (const text of steers) tell(loop, turn, text)
@@ -69,7 +70,7 @@ async function takeTurns(loop: Loop): Promise<Stop> {
 }
 
 /** Asks the model, again after a compaction if the conversation was too long for it. */
-async function takeTurn(loop: Loop, turn: number): Promise<Answered | { readonly stop: Stop }> {
+async function takeTurn(loop: Loop, turn: number): Promise<Responded | { readonly stop: Stop }> {
   for (let attempts = 0; ; ) {
     const refused = await loop.host.beginTurn(turn, loop.bounds.next)
     if (refused) return { stop: refused }
@@ -88,7 +89,7 @@ async function runCalls(
   { history, host }: Loop,
   turn: number,
   calls: readonly StepCall[],
-  { early }: Answered,
+  { early }: Responded,
 ): Promise<"finished" | "suspended"> {
   const finished = await Promise.all(
     calls.map(async (step) => ({ step, outcome: await (early?.get(step.index) ?? host.callTool(step.call)) })),
@@ -109,10 +110,6 @@ function tell({ history, host }: Loop, turn: number, text: string, reason?: Stee
 
 function resultPart({ call, wireId }: StepCall, outcome: ToolOutcome): ToolResultPart {
   return { type: "tool-result", callId: call.callId, wireId, ...outcome }
-}
-
-function textOf(answer: Answer): string {
-  return answer.parts.map((part) => (part.type === "text" ? part.text : "")).join("")
 }
 
 /** How often the model is asked to continue an answer that was cut at the output limit. */

@@ -1,7 +1,7 @@
 import type { BackendEvent, ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { AssistantMessage, ReasoningPart, ToolCallPart } from "../../contract/message.ts"
 import type { History } from "../shared/history.ts"
-import type { Answered } from "./ask.ts"
+import type { Responded } from "./ask.ts"
 import { partId, recordable, toolCall } from "./names.ts"
 
 export interface StepCall {
@@ -21,7 +21,7 @@ interface Recording {
  * A step is recorded at once, only when its answer is complete. Calls of a cut answer are not recorded: the last may be
  * incomplete, and the others may depend on it.
  */
-export function recordStep({ history, host, origin }: Recording, turn: number, answered: Answered): StepCall[] {
+export function recordStep({ history, host, origin }: Recording, turn: number, answered: Responded): StepCall[] {
   const { answer, attempt, durationMs } = answered
   const calls: StepCall[] = []
   const content: AssistantMessage["content"][number][] = []

@@ -84,7 +84,7 @@ export function toFailure(message: string | undefined, status: number | undefine
   const found = status ?? statusIn(message ?? "")
   const seconds = Number(retryAfter)
   const details = Number.isFinite(seconds) && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {}
-  const code = codeOf(found, message ?? "")
+  const code = errorCode(found, message ?? "")
   const fix = fixes[code]
   const text = message === undefined || message === "" ? "The model could not be asked." : message
   return new LonghaulError(code, text, { ...details, ...(fix !== undefined && { fix }) }).toJSON()
@@ -96,7 +96,7 @@ function statusIn(message: string): number | undefined {
   return status === undefined ? undefined : Number(status)
 }
 
-function codeOf(status: number | undefined, message: string): ErrorCode {
+function errorCode(status: number | undefined, message: string): ErrorCode {
   if (status === undefined) return /api key|credential|unauthorized/i.test(message) ? "auth" : "network"
   return status >= 400 ? codeOfStatus(status) : "stream_incomplete"
 }

@@ -5,7 +5,7 @@ import { namedModel } from "../../hosts/node/model-names.ts"
 import { addUsage, noUsage } from "../../lib/usage.ts"
 
 /** One run; each exchange is a node that continues from the exchanges before it. */
-export interface Conversation {
+export interface ChatConversation {
   readonly runtime: Runtime
   /** Absent until the first message. */
   readonly runId: string | undefined
@@ -50,7 +50,7 @@ export interface EarlierConversation {
   readonly changes: ContinueInput
 }
 
-export function createConversation(runtime: Runtime, options: ConversationOptions): Conversation {
+export function createConversation(runtime: Runtime, options: ConversationOptions): ChatConversation {
   const { settings, earlier } = options
   const limits = { ...settings.limits, turns: settings.limits?.turns ?? 100 }
   /** Keyed by exchange, so that a resumed exchange is counted once. */

@@ -16,7 +16,7 @@ import { type ExtensionChoice, recordedExtensions } from "../run-extensions.ts"
 import { chosenInput, type InputChoice } from "../run-options.ts"
 import { chooseModel, inputSettings, type OpenRuntime, openRuntime, type RunChoice } from "../run-settings.ts"
 import { startFolder, startWorkspace } from "../start-folder.ts"
-import { type Conversation, createConversation, type EarlierConversation } from "./conversation.ts"
+import { type ChatConversation, createConversation, type EarlierConversation } from "./conversation.ts"
 
 export interface ChatChoice extends RunChoice, InputChoice, GuardChoice, WatchChoice, ConfigChoice {
   /** Empty: the last conversation. */
@@ -26,7 +26,7 @@ export interface ChatChoice extends RunChoice, InputChoice, GuardChoice, WatchCh
 }
 
 export interface OpenChat extends OpenRuntime {
-  readonly conversation: Conversation
+  readonly conversation: ChatConversation
   /** The working directory of the tools. */
   readonly cwd: string
   /** The conversation to continue, as it was left. */

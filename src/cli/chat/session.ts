@@ -10,7 +10,7 @@ import type { Output } from "../output.ts"
 import { exitCodes, printError, printPause } from "../print-result.ts"
 import type { Progress } from "../progress.ts"
 import type { Repeated } from "../repeated-options.ts"
-import type { Conversation } from "./conversation.ts"
+import type { ChatConversation } from "./conversation.ts"
 import { slashReply } from "./slash-commands.ts"
 
 /** Handles input lines, whatever their source. */
@@ -47,7 +47,7 @@ export interface SessionOptions {
   readonly typed?: () => string
 }
 
-export function createSession(conversation: Conversation, options: SessionOptions): ChatSession {
+export function createSession(conversation: ChatConversation, options: SessionOptions): ChatSession {
   return new Session(conversation, options)
 }
 
@@ -55,7 +55,7 @@ class Session implements ChatSession {
   code = 0
   isPaused = false
   working = false
-  readonly #conversation: Conversation
+  readonly #conversation: ChatConversation
   readonly #options: SessionOptions
   readonly #output: Output
   readonly #json: boolean
@@ -63,7 +63,7 @@ class Session implements ChatSession {
   #work: { readonly handle: RunHandle; readonly progress: Progress } | undefined
   #isOver = false
 
-  constructor(conversation: Conversation, options: SessionOptions) {
+  constructor(conversation: ChatConversation, options: SessionOptions) {
     this.#conversation = conversation
     this.#options = options
     this.#json = printsJson(options.watch)

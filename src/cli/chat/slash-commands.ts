@@ -3,7 +3,7 @@ import { closest } from "../../lib/closest.ts"
 import { addUsage, noUsage } from "../../lib/usage.ts"
 import { clip, counted, failureLines, modelLabel, spending } from "../format.ts"
 import type { Colours } from "../output.ts"
-import type { Conversation, Spent } from "./conversation.ts"
+import type { ChatConversation, Spent } from "./conversation.ts"
 
 /** The result of a line that starts with a slash. */
 export interface Reply {
@@ -14,7 +14,7 @@ export interface Reply {
 /** Undefined: the line is not a slash command and goes to the model. `working`: a run is active. */
 export function slashReply(
   line: string,
-  conversation: Conversation,
+  conversation: ChatConversation,
   { working, colours }: { readonly working: boolean; readonly colours: Colours },
 ): Reply | undefined {
   const [, name, rest = ""] = /^\/([a-z]+)(?:\s+(.*))?$/.exec(line.trim()) ?? []
@@ -39,7 +39,7 @@ interface Word {
   readonly help: string
   /** Commands that would change the settings of the active run. */
   readonly changes?: boolean
-  reply(conversation: Conversation, rest: string): Reply
+  reply(conversation: ChatConversation, rest: string): Reply
 }
 
 const forget: Word = {

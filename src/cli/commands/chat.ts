@@ -4,7 +4,7 @@ import { plainText } from "../../lib/content.ts"
 import { guardOptions } from "../approval/gate.ts"
 import { type AskOptions, askInline } from "../approval/inline-approval.ts"
 import { type Command, commonOptions, invocation, parseCommandLine, storeOption } from "../arguments.ts"
-import type { Conversation } from "../chat/conversation.ts"
+import type { ChatConversation } from "../chat/conversation.ts"
 import { type FoundConversation, openChat } from "../chat/open-chat.ts"
 import { openPrompt } from "../chat/prompt.ts"
 import { type ChatSession, createSession } from "../chat/session.ts"
@@ -83,7 +83,7 @@ interface Place {
 
 /** One message per line, without any prompt. */
 async function answer(
-  conversation: Conversation,
+  conversation: ChatConversation,
   { input, output, watch, first, repeated = repeatedOptions({}), earlier }: Place,
 ): Promise<number> {
   const session = createSession(conversation, { output, watch, repeated, interactive: false })
@@ -115,7 +115,7 @@ interface TalkPlace extends Place {
 }
 
 /** With a person at a terminal. */
-export async function talk(conversation: Conversation, place: TalkPlace): Promise<number> {
+export async function talk(conversation: ChatConversation, place: TalkPlace): Promise<number> {
   const { input, terminal, draws, output, watch, first, repeated = repeatedOptions({}), earlier, approval, cwd } = place
   let code = 0
   const sign = "> "

@@ -7,7 +7,7 @@ import type { ToolStatus } from "../../contract/tool.ts"
 import { crc32 } from "../../lib/crc32.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
-import { check, type Verdict } from "./check.ts"
+import { type CrashVerdict, check } from "./check.ts"
 import { acksFile, ledgerFile } from "./child.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-check-"))
@@ -57,7 +57,7 @@ beforeEach(() => {
   }
 })
 
-async function judged(): Promise<Verdict> {
+async function judged(): Promise<CrashVerdict> {
   const folder = mkdtempSync(join(scratch, "trial-"))
   const records = story.bodies.map((body, seq): RunRecord => ({ seq, at: 0, ...body }))
   const lines = (values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("")
@@ -97,7 +97,7 @@ test("a run whose only uncertain call is flagged passes the check, whether the c
   expect((await judged()).violations).toEqual([])
 })
 
-test.each<[string, () => void, RegExp, Partial<Verdict>?]>([
+test.each<[string, () => void, RegExp, Partial<CrashVerdict>?]>([
   ["an effect that happened twice", () => story.paid.push("2.0"), /pay 2.0 had its effect in/, { duplicated: 1 }],
   [
     "a flagged effect that happened twice",

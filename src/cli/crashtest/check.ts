@@ -14,7 +14,7 @@ import { type AckLine, acksFile, type EffectLine, ledgerFile } from "./child.ts"
 import { readLines } from "./lines.ts"
 import { LAST_WORDS, stepsOf, type Workload } from "./workload.ts"
 
-export interface Verdict {
+export interface CrashVerdict {
   /** Records that were acknowledged and are missing or changed. */
   readonly lost: number
   /** Effects of `once` beyond the first. */
@@ -39,7 +39,7 @@ export interface Evidence {
 }
 
 /** Checks a finished run against the effects its processes had and the records they acknowledged. */
-export async function check(evidence: Evidence): Promise<Verdict> {
+export async function check(evidence: Evidence): Promise<CrashVerdict> {
   const { runtime, folder, runId, workload, kills, received } = evidence
   const byAgent = new Map<string, RunRecord[]>([["", []]])
   let deliveries: readonly WebhookDelivery[]

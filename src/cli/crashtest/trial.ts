@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { Readable } from "node:stream"
 import { createRuntime } from "../../hosts/node/index.ts"
-import { check, type Verdict } from "./check.ts"
+import { type CrashVerdict, check } from "./check.ts"
 import { BEGUN, type Blow, type ChildPlan, type ChildReport, PLAN_VARIABLE, SAYING } from "./plan.ts"
 import type { Receiver } from "./receiver.ts"
 import { emptyBucket, trialStore } from "./stores.ts"
@@ -25,7 +25,7 @@ export interface Setting {
 /** How one process is killed: by itself at an operation, or by us after a delay. */
 export type Kill = Blow | { readonly afterMs: number }
 
-export interface TrialReport extends Verdict {
+export interface TrialReport extends CrashVerdict {
   /** Number of planned kills that happened: a process may finish before. */
   readonly kills: number
   readonly resumed: boolean

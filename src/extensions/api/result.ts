@@ -28,7 +28,7 @@ export function resultOf(response: ApiResponse, options: ResultOptions): string 
       : []),
     ...(dropped.length > 0 ? [`[headers that were not sent: ${dropped.join(", ")}]`] : []),
   ].map((line) => mask(line, false))
-  const { text, isBinary } = textOf(response)
+  const { text, isBinary } = bodyText(response)
   const body = isBinary ? text : mask(text, response.isCut)
   const end = response.isCut ? [`[the response was cut at ${maxBytes} bytes]`] : []
   if (!isFailure) return [...head, "", body, ...end].join("\n").trimEnd()
@@ -41,7 +41,7 @@ export function resultOf(response: ApiResponse, options: ResultOptions): string 
 }
 
 /** Text of any type is shown; other bytes are only described. */
-function textOf({ bytes, headers, isCut }: ApiResponse): { readonly text: string; readonly isBinary: boolean } {
+function bodyText({ bytes, headers, isCut }: ApiResponse): { readonly text: string; readonly isBinary: boolean } {
   const type = headers["content-type"] ?? ""
   const [, charset = "utf-8"] = /charset="?([\w-]+)/i.exec(type) ?? []
   const text = decode(bytes, charset, isCut)

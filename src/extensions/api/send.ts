@@ -2,6 +2,7 @@ import type { GuardedFetch } from "../../contract/env.ts"
 import { type Effect, ToolError } from "../../contract/tool.ts"
 import { withTimeout } from "../../lib/abort.ts"
 import { concatBytes } from "../../lib/bytes.ts"
+import { systemErrorCode } from "../../lib/failures.ts"
 import { statusOf } from "../../lib/http/redirect.ts"
 import type { ApiMethod } from "./method.ts"
 
@@ -86,7 +87,7 @@ async function bodyOf(response: Response, maxBytes: number): Promise<Pick<ApiRes
 /** Only codes of errors are shown: their messages may quote what was sent. */
 function failureOf({ service, effect, signal, timeoutMs }: ApiRequest, error: unknown): ToolError {
   if (signal.aborted) return new ToolError("aborted", "The run is being stopped.")
-  const code = codeOf(error)
+  const code = systemErrorCode(error)
   const isRefused = error instanceof ToolError && (error.code === "denied" || error.code === "invalid_input")
   if (isRefused) return new ToolError(error.code, `${service} was not called: ${error.message}`)
   const isLate = nameOf(error) === "TimeoutError" || (error instanceof ToolError && error.code === "timeout")
@@ -95,11 +96,6 @@ function failureOf({ service, effect, signal, timeoutMs }: ApiRequest, error: un
     : `There was no usable response from ${service}${/^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : ""}.`
   if (effect === "none" || neverSent.test(code)) return new ToolError(isLate ? "timeout" : "io", text)
   return new ToolError("outcome_unknown", `${text} ${IN_DOUBT}`)
-}
-
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return String(Object(cause).code ?? "")
 }
 
 function nameOf(error: unknown): string {

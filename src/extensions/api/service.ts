@@ -1,5 +1,5 @@
-import { LonghaulError } from "../../contract/error.ts"
 import type { Effect } from "../../contract/tool.ts"
+import { configInvalid } from "../../lib/failures.ts"
 import { isPrivateHost } from "../../lib/http/target-host.ts"
 import { checkKeys, wholeNumber } from "../../lib/known-keys.ts"
 import { textsByName } from "../../lib/schema/contract-shapes.ts"
@@ -78,14 +78,17 @@ export function effectOfMethod(
 export function checkedService(name: string, service: ApiService): CheckedService {
   const where = `services.${name}`
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
-    throw invalid(`services has the name ${JSON.stringify(name.slice(0, 80))}.`, "Use letters, digits, `_` and `-`.")
+    throw configInvalid(
+      `services has the name ${JSON.stringify(name.slice(0, 80))}.`,
+      "Use letters, digits, `_` and `-`.",
+    )
   }
   const { allowedMethods = ["GET", "HEAD"], allowedPaths, idempotencyHeader, headers = {}, auth = none } = service
   if (idempotencyHeader !== undefined) checkedHeaderName(`${where}.idempotencyHeader`, idempotencyHeader)
   for (const [header, value] of Object.entries(headers)) {
     checkedHeaderName(`${where}.headers`, header)
     if (!isHeaderValue(value))
-      throw invalid(`${where}.headers.${header} is not a header's value.`, "Use one line of text.")
+      throw configInvalid(`${where}.headers.${header} is not a header's value.`, "Use one line of text.")
   }
   checkAuth(where, auth)
   const base = baseOf(where, service.baseUrl)
@@ -109,36 +112,36 @@ function checkAuth(where: string, auth: ApiAuth): void {
   // Plain JavaScript may pass any text here.
   const known = authKeys[auth.type]
   if (known === undefined) {
-    throw invalid(`${where}.auth.type is unknown.`, `Use one of: ${Object.keys(authKeys).join(", ")}.`)
+    throw configInvalid(`${where}.auth.type is unknown.`, `Use one of: ${Object.keys(authKeys).join(", ")}.`)
   }
   checkKeys(`${where}.auth`, auth, ["type", ...known])
   for (const key of known) {
     const value: unknown = Object(auth)[key]
     if (typeof value !== "string" || value === "")
-      throw invalid(`${where}.auth has no ${key}.`, `Set ${key} to a text.`)
+      throw configInvalid(`${where}.auth has no ${key}.`, `Set ${key} to a text.`)
   }
   if (auth.type === "header") checkedHeaderName(`${where}.auth.name`, auth.name)
 }
 
 function baseOf(where: string, baseUrl: string): URL {
   const fix = "Use an address such as https://api.example.com/v1, without a user, a query or a fragment."
-  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) throw invalid(`${where}.baseUrl is not a URL.`, fix)
+  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) throw configInvalid(`${where}.baseUrl is not a URL.`, fix)
   const base = new URL(baseUrl)
   const isPlain = base.username + base.password + base.search + base.hash === ""
-  if (!isPlain || !/^https?:$/.test(base.protocol)) throw invalid(`${where}.baseUrl is not a plain web address.`, fix)
+  if (!isPlain || !/^https?:$/.test(base.protocol))
+    throw configInvalid(`${where}.baseUrl is not a plain web address.`, fix)
   return base
 }
 
 /** Matches whole paths, whatever its anchors, and keeps no state between calls. */
 function wholePattern(where: string, pattern: unknown): RegExp {
   if (!(pattern instanceof RegExp)) {
-    throw invalid(`${where}.allowedPaths has an entry that is not a regular expression.`, "Write it as /^\\/widgets$/.")
+    throw configInvalid(
+      `${where}.allowedPaths has an entry that is not a regular expression.`,
+      "Write it as /^\\/widgets$/.",
+    )
   }
   return new RegExp(`^(?:${pattern.source})$`, pattern.flags.replace(/[gymd]/g, ""))
-}
-
-function invalid(message: string, fix: string): LonghaulError {
-  return new LonghaulError("config_invalid", message, { fix })
 }
 
 const none: ApiAuth = { type: "none" }

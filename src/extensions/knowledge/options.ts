@@ -1,4 +1,4 @@
-import { LonghaulError } from "../../contract/error.ts"
+import { configInvalid } from "../../lib/failures.ts"
 import { wholeNumber } from "../../lib/known-keys.ts"
 import { texts, textsByName } from "../../lib/schema/contract-shapes.ts"
 import { checkShape, listOf, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
@@ -32,7 +32,7 @@ export function checkOptions(options: KnowledgeOptions): void {
   const names = external.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined)
-    throw invalid(`Two external documents have the name ${twice}.`, "Give one of them another name.")
+    throw configInvalid(`Two external documents have the name ${twice}.`, "Give one of them another name.")
 }
 
 function checkFolders(folders: readonly string[]): void {
@@ -45,24 +45,20 @@ function checkExternal(document: ExternalDocument, index: number): void {
   const where = `external[${index}]`
   const { name, description, url, headers = {} } = document
   if (!isExternalName(name)) {
-    throw invalid(`${where}.name is ${shownRef(name)}.`, "Use letters, digits, _ and -, at most 64.")
+    throw configInvalid(`${where}.name is ${shownRef(name)}.`, "Use letters, digits, _ and -, at most 64.")
   }
   if (description === "")
-    throw invalid(`${where} has no description.`, "Tell the model in one sentence what is in the document.")
+    throw configInvalid(`${where} has no description.`, "Tell the model in one sentence what is in the document.")
   const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-  if (!isWeb) throw invalid(`${where}.url is not an address of the web.`, "Use an address with https.")
+  if (!isWeb) throw configInvalid(`${where}.url is not an address of the web.`, "Use an address with https.")
   const isHeader = ([key, value]: [string, string]) => /^[\w-]+$/.test(key) && !/[\r\n\0]/.test(value)
   if (!Object.entries(headers).every(isHeader))
-    throw invalid(`${where}.headers has an invalid header.`, "Use names and texts without line breaks.")
+    throw configInvalid(`${where}.headers has an invalid header.`, "Use names and texts without line breaks.")
 }
 
 /** True if the options are the choice or the secrets of one caller: all runs of a runtime would share them. */
 export function isPerRun({ folders, external = [] }: KnowledgeOptions): boolean {
   return folders !== undefined || external.some(({ headers }) => headers !== undefined)
-}
-
-function invalid(message: string, fix: string): LonghaulError {
-  return new LonghaulError("config_invalid", message, { fix })
 }
 
 export const extractors = shapeOf<Extractors>({

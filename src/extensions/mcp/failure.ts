@@ -1,5 +1,6 @@
 import { LonghaulError } from "../../contract/error.ts"
 import { type Effect, ToolError } from "../../contract/tool.ts"
+import { systemErrorCode } from "../../lib/failures.ts"
 
 /** Why a call failed, for the model. If its answer may have been lost, the outcome of a call with an effect is unknown. */
 export async function callFailure(
@@ -48,13 +49,8 @@ async function reasonOf(error: unknown): Promise<Reason> {
         return { code: "io", message: `failed: ${error.message}`, isHeard: true }
     }
   }
-  const isUnreachable = neverSent.has(codeOf(error))
+  const isUnreachable = neverSent.has(systemErrorCode(error))
   return { code: "io", message: isUnreachable ? "cannot be reached." : "cut the connection.", isHeard: !isUnreachable }
-}
-
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return String(Object(cause).code ?? "")
 }
 
 /** Errors before anything was sent. */

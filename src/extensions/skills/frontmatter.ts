@@ -75,13 +75,13 @@ function headerOf(
   complain: (problem: string) => void,
 ): SkillHeader | undefined {
   const field = (name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined)
-  const description = textOf("description", field("description"), MAX_DESCRIPTION_LENGTH, complain)
+  const description = boundedText("description", field("description"), MAX_DESCRIPTION_LENGTH, complain)
   if (description === undefined) {
     complain("it has no description")
     return undefined
   }
-  const license = textOf("license", field("license"), MAX_LICENSE_LENGTH, complain)
-  const compatibility = textOf("compatibility", field("compatibility"), MAX_COMPATIBILITY_LENGTH, complain)
+  const license = boundedText("license", field("license"), MAX_LICENSE_LENGTH, complain)
+  const compatibility = boundedText("compatibility", field("compatibility"), MAX_COMPATIBILITY_LENGTH, complain)
   const metadata = metadataOf(field("metadata"), complain)
   const allowedTools = toolsOf(field("allowed-tools"), complain)
   return {
@@ -110,7 +110,7 @@ function isSkillName(name: string): boolean {
   return name.length <= MAX_SKILL_NAME_LENGTH && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
 }
 
-function textOf(
+function boundedText(
   name: string,
   value: unknown,
   longest: number,
@@ -133,7 +133,12 @@ function metadataOf(value: unknown, complain: (problem: string) => void): Readon
     return undefined
   }
   const entries = Object.entries(value).flatMap(([key, each]): [string, string][] => {
-    const text = textOf(`metadata ${JSON.stringify(oneLine(key).slice(0, 40))}`, each, MAX_LICENSE_LENGTH, complain)
+    const text = boundedText(
+      `metadata ${JSON.stringify(oneLine(key).slice(0, 40))}`,
+      each,
+      MAX_LICENSE_LENGTH,
+      complain,
+    )
     return text === undefined ? [] : [[oneLine(key), text]]
   })
   return Object.fromEntries(entries)

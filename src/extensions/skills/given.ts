@@ -31,15 +31,19 @@ export function checkGiven(skills: readonly GivenSkill[], hosts: readonly string
     checkText(`${where}.name`, skill.name, MAX_SKILL_NAME_LENGTH)
     checkText(`${where}.description`, skill.description, MAX_DESCRIPTION_LENGTH)
     if ((skill.body === undefined) === (skill.url === undefined)) {
-      throw invalid(`${where} has ${skill.body === undefined ? "neither" : "both"} body and url`, "Give one of them.")
+      throw invalidSkill(
+        `${where} has ${skill.body === undefined ? "neither" : "both"} body and url`,
+        "Give one of them.",
+      )
     }
-    if (skill.headers && skill.url === undefined) throw invalid(`${where} has headers without a url`, "Remove them.")
+    if (skill.headers && skill.url === undefined)
+      throw invalidSkill(`${where} has headers without a url`, "Remove them.")
     if (skills.findIndex(({ name }) => name === skill.name) !== index) {
-      throw invalid(`Two skills have the name ${skill.name}`, "Give one of them another name.")
+      throw invalidSkill(`Two skills have the name ${skill.name}`, "Give one of them another name.")
     }
     for (const path of Object.keys(skill.pages ?? {})) {
       if (!isPagePath(path))
-        throw invalid(`${where}.pages has the path ${JSON.stringify(path)}`, "Use names and slashes.")
+        throw invalidSkill(`${where}.pages has the path ${JSON.stringify(path)}`, "Use names and slashes.")
     }
     for (const url of urlsOf(skill)) checkUrl(where, url, isAllowed)
   }
@@ -129,10 +133,13 @@ function urlsOf({ url, pages = {} }: GivenSkill): readonly string[] {
 function checkUrl(where: string, text: string, isAllowed: ((url: URL) => boolean) | undefined): void {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
-    throw invalid(`${where} has an invalid url`, "Use an http or https address without a user or password.")
+    throw invalidSkill(`${where} has an invalid url`, "Use an http or https address without a user or password.")
   }
   if (isAllowed && !isAllowed(url)) {
-    throw invalid(`${where} is at ${url.host}, which is not one of allowedHosts`, "Add the host, or remove the skill.")
+    throw invalidSkill(
+      `${where} is at ${url.host}, which is not one of allowedHosts`,
+      "Add the host, or remove the skill.",
+    )
   }
 }
 
@@ -142,10 +149,10 @@ function hostOf(url: string): string {
 
 function checkText(where: string, value: unknown, longest: number): void {
   if (typeof value === "string" && oneLine(value) !== "" && value.length <= longest) return
-  throw invalid(`${where} is not a text of 1 to ${longest} characters`, "Correct it.")
+  throw invalidSkill(`${where} is not a text of 1 to ${longest} characters`, "Correct it.")
 }
 
-function invalid(message: string, fix: string): LonghaulError {
+function invalidSkill(message: string, fix: string): LonghaulError {
   return new LonghaulError("config_invalid", `${message}.`, { fix })
 }
 

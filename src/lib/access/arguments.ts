@@ -10,7 +10,7 @@ export function memberOf(args: Json, name: string): Json | undefined {
 }
 
 /** Undefined: it is not a text. */
-export function textOf(value: Json | undefined): string | undefined {
+export function ifText(value: Json | undefined): string | undefined {
   return typeof value === "string" ? value : undefined
 }
 
@@ -29,13 +29,13 @@ export function commandArguments(args: Json): readonly (string | undefined)[] {
 /** The folders in which a shell is told to run a command. One that is there and not a text is undefined. */
 export function folderArguments(args: Json): readonly (string | undefined)[] {
   return membersOf(args).flatMap(([name, value]) =>
-    folderNames.has(plain(name)) && value !== null && value !== "" ? [textOf(value)] : [],
+    folderNames.has(plain(name)) && value !== null && value !== "" ? [ifText(value)] : [],
   )
 }
 
 /** The words of a command are a line in which nothing expands. */
 function lineOf(value: Json): string | undefined {
-  if (!Array.isArray(value)) return textOf(value)
+  if (!Array.isArray(value)) return ifText(value)
   const [program] = value
   // A program has no blanks: such a word is a line of its own, or one that is split.
   if (typeof program !== "string" || /\s/.test(program)) return undefined
@@ -69,7 +69,7 @@ export function startArguments(args: Json): readonly (string | undefined)[] {
 function pathsNamed(args: Json): readonly (string | undefined)[] {
   return membersOf(args).flatMap(([name, value]) => {
     if (!pathNames.has(plain(name))) return []
-    return Array.isArray(value) && value.length > 0 ? value.map(textOf) : [textOf(value)]
+    return Array.isArray(value) && value.length > 0 ? value.map(ifText) : [ifText(value)]
   })
 }
 
@@ -85,7 +85,7 @@ export function anyPathArguments(args: Json, depth = 0): readonly (string | unde
     const items: readonly Json[] = Array.isArray(value) && value.length > 0 ? value : [value]
     return items.flatMap((item) => {
       const inside = isContainer(item) ? anyPathArguments(item, depth + 1) : []
-      return inside.length > 0 ? inside : [textOf(item)]
+      return inside.length > 0 ? inside : [ifText(item)]
     })
   })
 }

@@ -9,7 +9,7 @@ import { withoutTags } from "../text/data-fence.ts"
 export function renderBrief(messages: readonly Message[]): string {
   if (messages.length === 0) return ""
   const [first, ...others] = messages
-  const goal = first?.role === "user" ? textOf(first.content) : ""
+  const goal = first?.role === "user" ? contentText(first.content) : ""
   return [
     "You continue work that another agent began. This is the record of it; everything in it has already happened.",
     ...(goal === "" ? [] : ["<request>", goal, "</request>"]),
@@ -41,13 +41,13 @@ export function renderRecord(
 function entriesOf(message: Message, longest: number): readonly string[] {
   switch (message.role) {
     case "user":
-      return [`User: ${short(textOf(message.content), 4 * longest)}`]
+      return [`User: ${short(contentText(message.content), 4 * longest)}`]
     case "assistant":
       return message.content.flatMap((part) => said(part, longest))
     case "tool":
       return message.content.map(
         ({ callId, status, output }) =>
-          `<output call=${inert(JSON.stringify(callId))} status="${status}">\n${short(textOf(output), longest)}\n</output>`,
+          `<output call=${inert(JSON.stringify(callId))} status="${status}">\n${short(contentText(output), longest)}\n</output>`,
       )
   }
 }
@@ -60,7 +60,7 @@ function said(part: AssistantMessage["content"][number], longest: number): reado
   return [inert(`Assistant called ${part.name} (call ${part.callId}) with ${args}`)]
 }
 
-function textOf(content: readonly ContentPart[]): string {
+function contentText(content: readonly ContentPart[]): string {
   return content.map((part) => (part.type === "text" ? inert(part.text) : `[${part.mediaType}]`)).join("\n")
 }
 

@@ -31,7 +31,7 @@ export interface CompiledRule {
 }
 
 /** The parts of a call that rules compare. */
-export interface CallFacts {
+export interface RuleFacts {
   readonly call: PolicyCall
   readonly urls: readonly Part[]
   /** Empty also if no rule asks for them. */
@@ -41,7 +41,7 @@ export interface CallFacts {
   readonly isKnown: boolean
 }
 
-export function factsOf(call: PolicyCall, more: Partial<CallFacts> = {}): CallFacts {
+export function factsOf(call: PolicyCall, more: Partial<RuleFacts> = {}): RuleFacts {
   return { call, paths: [], urls: [], command: undefined, isKnown: true, ...more }
 }
 
@@ -126,7 +126,7 @@ export function isUnconditional({ condition, except }: CompiledRule): boolean {
  * A refusal applies if one path of the call may be meant, a permission only if all of them certainly are. An exception
  * is the opposite of its rule.
  */
-export function appliesTo(rule: CompiledRule, facts: CallFacts): boolean {
+export function appliesTo(rule: CompiledRule, facts: RuleFacts): boolean {
   const isPermission = rule.verdict === "allow"
   const appliesAt = (path: UsedPath | undefined) =>
     holds(rule.condition, facts, path, isPermission) &&
@@ -135,7 +135,7 @@ export function appliesTo(rule: CompiledRule, facts: CallFacts): boolean {
   return isPermission ? facts.paths.every(appliesAt) : facts.paths.some(appliesAt)
 }
 
-function holds(condition: Condition, facts: CallFacts, path: UsedPath | undefined, isPermission: boolean): boolean {
+function holds(condition: Condition, facts: RuleFacts, path: UsedPath | undefined, isPermission: boolean): boolean {
   const { call, command, isKnown } = facts
   const { commands, urls, paths, agents, backends, workspaces, subjects, sandboxed } = condition
   if (!fitsTool(condition, call, isPermission)) return false

@@ -1,5 +1,5 @@
 import type { PolicyCall } from "../../contract/policy.ts"
-import { type CallFacts, factsOf, refusesUse } from "./compile-rule.ts"
+import { factsOf, type RuleFacts, refusesUse } from "./compile-rule.ts"
 import { lineSteps } from "./decide-line.ts"
 import { type CallUses, type Part, usesOf } from "./known-tools.ts"
 import { absolutePath, type PathUse } from "./path-pattern.ts"
@@ -50,7 +50,7 @@ async function pathStep(
   can: PathUse,
   rules: ToolRules,
   context: DecisionContext,
-  more: Partial<CallFacts> = {},
+  more: Partial<RuleFacts> = {},
 ): Promise<Step> {
   const { paths, isUnresolved } = rules.usesPath ? await context.findPaths(given, call) : noPaths
   const used = paths.map((path) => ({ ...path, can }))

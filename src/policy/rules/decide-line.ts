@@ -5,7 +5,7 @@ import { changesPaths, makesLink, redirectsOfOptions } from "../shell/programs.t
 import { mayStartPrograms } from "../shell/variables.ts"
 import { pathsOfCommand } from "./command-paths.ts"
 import { wordsOf } from "./command-pattern.ts"
-import { appliesTo, type CallFacts, factsOf, refusesAddresses, refusesPaths, refusesUse } from "./compile-rule.ts"
+import { appliesTo, factsOf, type RuleFacts, refusesAddresses, refusesPaths, refusesUse } from "./compile-rule.ts"
 import type { Part } from "./known-tools.ts"
 import { whyAskReach } from "./reach-step.ts"
 import type { ToolRules } from "./rule-index.ts"
@@ -41,7 +41,7 @@ function concernsLines(rules: ToolRules, { default: fallback, unparsed, refuses,
 }
 
 async function commandStep(
-  facts: CallFacts,
+  facts: RuleFacts,
   command: ShellCommand,
   line: ReadableLine,
   rules: ToolRules,

@@ -1,7 +1,7 @@
 import type { PolicyCall } from "../../contract/policy.ts"
 import type { Capability, Uses, UsesOf } from "../../contract/tool.ts"
 import { apiUses } from "../../extensions/api/uses.ts"
-import { anyPathArguments, folderArguments, memberOf, textOf, usesNothing } from "../../lib/access/arguments.ts"
+import { anyPathArguments, folderArguments, ifText, memberOf, usesNothing } from "../../lib/access/arguments.ts"
 import { editUses, writeUses } from "../../tools/edit/uses.ts"
 import { globUses, searchUses } from "../../tools/find/uses.ts"
 import { patchUses } from "../../tools/patch/uses.ts"
@@ -75,8 +75,8 @@ export async function usesOf({ tool, args, isShell, ...declared }: Declared): Pr
   return {
     isKnown: false,
     paths: anyPathArguments(args),
-    ...(url !== undefined && { fetch: [textOf(url)] }),
-    ...(command !== undefined && { exec: [textOf(command)] }),
+    ...(url !== undefined && { fetch: [ifText(url)] }),
+    ...(command !== undefined && { exec: [ifText(command)] }),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { FileEntry } from "../../contract/env.ts"
 import type { AskVia, DecisionReason, RuleVerdict } from "../../contract/policy.ts"
 import type { CommandLine } from "../shell/command-line.ts"
-import { appliesTo, type CallFacts, type CompiledRule } from "./compile-rule.ts"
+import { appliesTo, type CompiledRule, type RuleFacts } from "./compile-rule.ts"
 import type { FindPaths } from "./find-paths.ts"
 import type { ToolRules } from "./rule-index.ts"
 import type { NamedCall } from "./tool-names.ts"
@@ -42,7 +42,7 @@ export function strictness(verdict: RuleVerdict | undefined): number {
 export function stepFor(
   subject: string,
   candidates: readonly CompiledRule[],
-  facts: CallFacts,
+  facts: RuleFacts,
   { default: fallback }: Pick<DecisionContext, "default">,
 ): Step {
   const rules = candidates.filter((rule) => appliesTo(rule, facts))

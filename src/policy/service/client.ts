@@ -7,7 +7,7 @@ import { checkArgument, checkShape, having, required } from "../../lib/schema/sh
 import { sha256 } from "../../lib/sha256.ts"
 import { adviceOn } from "./advice.ts"
 import { type TokenSource, tokenSource } from "./credentials.ts"
-import { type Answer, type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
+import { exchange, jsonObjectIn, type ServiceClientSettings, ServiceFailure, type ServiceResponse } from "./exchange.ts"
 import { callVerdict, checkAccepted, outputVerdict, withCapped } from "./messages.ts"
 import { clientShape, optionsFromEnvironment, type PolicyClientOptions, type Variables } from "./options.ts"
 import { blocked, messageOf, runTool } from "./run-tool.ts"
@@ -18,7 +18,7 @@ import type { PolicyEvent, RunToolOptions, ToolPolicy, ToolUse, ToolUseOutput } 
 export class PolicyClient implements ToolPolicy {
   readonly #options: PolicyClientOptions
   readonly #base: URL
-  readonly #via: Exchange
+  readonly #via: ServiceClientSettings
   readonly #tokens: TokenSource
   readonly #maxBytes: number
 
@@ -155,7 +155,7 @@ export class PolicyClient implements ToolPolicy {
     body: JsonObject,
     signal: AbortSignal | undefined,
     capped: readonly string[],
-  ): Promise<Answer> {
+  ): Promise<ServiceResponse> {
     const { redact = (value) => value } = this.#options
     const text = JSON.stringify(withCapped(redact(body), capped, this.#maxBytes))
     for (let attempt = 0; ; attempt++) {

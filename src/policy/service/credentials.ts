@@ -1,6 +1,6 @@
-import { LonghaulError } from "../../contract/error.ts"
 import { onAbort } from "../../lib/abort.ts"
-import { type Exchange, exchange, jsonObjectIn, ServiceFailure } from "./exchange.ts"
+import { configInvalid } from "../../lib/failures.ts"
+import { exchange, jsonObjectIn, type ServiceClientSettings, ServiceFailure } from "./exchange.ts"
 
 /** Exactly one of an API key, and a client id with its secret. */
 export interface PolicyCredentials {
@@ -20,17 +20,23 @@ export interface TokenSource {
 }
 
 /** Throws `config_invalid` unless there is exactly one complete source. */
-export function tokenSource(credentials: PolicyCredentials, base: URL, via: Exchange): TokenSource {
+export function tokenSource(credentials: PolicyCredentials, base: URL, via: ServiceClientSettings): TokenSource {
   const { apiKey, clientId, clientSecret, subjectToken, subjectTokenType } = credentials
   const hasClient = clientId !== undefined || clientSecret !== undefined
   if ((apiKey !== undefined) === hasClient || (hasClient && !(clientId && clientSecret)) || apiKey === "") {
-    throw invalid("The policy client needs one way to sign in.", "Pass either apiKey, or clientId and clientSecret.")
+    throw configInvalid(
+      "The policy client needs one way to sign in.",
+      "Pass either apiKey, or clientId and clientSecret.",
+    )
   }
   if (subjectToken !== undefined && !hasClient) {
-    throw invalid("subjectToken works only with a client id.", "Pass clientId and clientSecret, or omit subjectToken.")
+    throw configInvalid(
+      "subjectToken works only with a client id.",
+      "Pass clientId and clientSecret, or omit subjectToken.",
+    )
   }
   if (subjectTokenType !== undefined && !isTokenType(subjectTokenType)) {
-    throw invalid(
+    throw configInvalid(
       `Unknown subjectTokenType ${JSON.stringify(subjectTokenType)}.`,
       `End it with one of: ${tokenTypes.join(", ")}.`,
     )
@@ -63,11 +69,11 @@ interface Pending {
 class ExchangedToken implements TokenSource {
   readonly #form: string
   readonly #url: URL
-  readonly #via: Exchange
+  readonly #via: ServiceClientSettings
   #current: { readonly token: string; readonly until: number } | undefined
   #pending: Pending | undefined
 
-  constructor(form: string, url: URL, via: Exchange) {
+  constructor(form: string, url: URL, via: ServiceClientSettings) {
     this.#form = form
     this.#url = url
     this.#via = via
@@ -123,8 +129,4 @@ const tokenTypes = ["token-type:user-id", "token-type:user-email", "token-type:a
 
 function isTokenType(type: string): boolean {
   return type.startsWith("urn:") && tokenTypes.some((ending) => type.endsWith(`:${ending}`))
-}
-
-function invalid(message: string, fix: string): LonghaulError {
-  return new LonghaulError("config_invalid", message, { fix })
 }

@@ -18,12 +18,12 @@ export class ServiceFailure extends Error {
   }
 }
 
-export interface Answer {
+export interface ServiceResponse {
   readonly status: number
   readonly text: string
 }
 
-export interface Exchange {
+export interface ServiceClientSettings {
   readonly fetch: typeof fetch
   readonly timeoutMs: number
 }
@@ -33,12 +33,12 @@ export interface Exchange {
  * that the caller aborts is no silence of the service.
  */
 export function exchange(
-  { fetch, timeoutMs }: Exchange,
+  { fetch, timeoutMs }: ServiceClientSettings,
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal?: AbortSignal,
-): Promise<Answer> {
+): Promise<ServiceResponse> {
   return withTimeout(timeoutMs, signal, (limit) => {
     const noAnswer = (why: string) => {
       if (signal?.aborted) return new ServiceFailure("answer", "The answer of the policy service was not waited for.")
@@ -50,7 +50,10 @@ export function exchange(
   })
 }
 
-async function answerOf(ask: () => Promise<Response>, noAnswer: (why: string) => ServiceFailure): Promise<Answer> {
+async function answerOf(
+  ask: () => Promise<Response>,
+  noAnswer: (why: string) => ServiceFailure,
+): Promise<ServiceResponse> {
   let response: Response
   try {
     response = await ask()

@@ -4,7 +4,7 @@ import { isJsonObject } from "../../lib/json.ts"
 import { MAX_SECRET_LENGTH } from "../../lib/text/before-cut.ts"
 import { truncateUtf8, utf8Length } from "../../lib/truncate.ts"
 import { findTokens } from "../redact/token-search.ts"
-import { type Answer, jsonObjectIn, ServiceFailure } from "./exchange.ts"
+import { jsonObjectIn, ServiceFailure, type ServiceResponse } from "./exchange.ts"
 
 /** A text for the service, cut at a character, with a note of what is missing. */
 interface CappedText {
@@ -44,7 +44,7 @@ export function withCapped(message: Json, names: readonly string[], maxBytes: nu
 }
 
 /** Throws for every answer to an event but 202 with an object or nothing: any web server may answer with 200. */
-export function checkAccepted({ status, text }: Answer): void {
+export function checkAccepted({ status, text }: ServiceResponse): void {
   if (status !== 202) throw new ServiceFailure("answer", `What answered with status ${status} is no policy service.`)
   if (text.trim() !== "") jsonObjectIn(text)
 }

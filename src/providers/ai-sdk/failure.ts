@@ -18,7 +18,11 @@ export function failureOf(error: unknown, source: Source): LonghaulError {
   if (malformations.has(fields.name)) return malformed("its package cannot parse it", requestId)
   if (fields.status >= 400) {
     const refusal = { status: fields.status, body: fields.message, header: (name: string) => fields.headers[name] }
-    const named = { code: codeOf(fields), message: fields.message, requestId: requestIdOf(fields.headers) ?? requestId }
+    const named = {
+      code: errorCode(fields),
+      message: fields.message,
+      requestId: requestIdOf(fields.headers) ?? requestId,
+    }
     return refusalError(refusal, named, keyName)
   }
   const code = byName[fields.name]
@@ -29,7 +33,7 @@ export function failureOf(error: unknown, source: Source): LonghaulError {
   if (fields.isExchange || isLost(error)) {
     return new LonghaulError("network", "The connection to the provider failed.", { cause: error })
   }
-  return brokenOff(codeOf(fields) ?? "provider_error", fields.message, requestId)
+  return brokenOff(errorCode(fields) ?? "provider_error", fields.message, requestId)
 }
 
 /** The request id header, as known servers spell it. */
@@ -70,7 +74,7 @@ function describeError(error: unknown): ErrorFields {
   }
 }
 
-function codeOf({ words, message }: ErrorFields): ErrorCode | undefined {
+function errorCode({ words, message }: ErrorFields): ErrorCode | undefined {
   if (/API_KEY_INVALID|invalid_api_key/.test(words)) return "auth"
   if (/insufficient_quota|billing_error/.test(words)) return "billing"
   if (/context_length_exceeded/.test(words) || isOverflow(message)) return "context_overflow"

@@ -11,10 +11,10 @@ export function failureOf(refusal: Refusal): LonghaulError {
 
 /** An `error` event in the middle of a stream. */
 export function streamFailure(type: string, message: string, requestId: string | undefined): LonghaulError {
-  return brokenOff(codeOf(type, message) ?? "provider_error", message, requestId)
+  return brokenOff(errorCode(type, message) ?? "provider_error", message, requestId)
 }
 
-function codeOf(type: string, message: string): ErrorCode | undefined {
+function errorCode(type: string, message: string): ErrorCode | undefined {
   if (type === "invalid_request_error" && isOverflow(message)) return "context_overflow"
   return byType[type]
 }
@@ -38,7 +38,7 @@ function parseError(body: string): ReportedError {
     if (isJsonObject(parsed) && isJsonObject(parsed.error)) {
       const message = String(parsed.error.message)
       return {
-        code: codeOf(String(parsed.error.type), message),
+        code: errorCode(String(parsed.error.type), message),
         message,
         ...(typeof parsed.request_id === "string" && { requestId: parsed.request_id }),
       }

@@ -14,10 +14,10 @@ export function failureOf(refusal: Refusal): LonghaulError {
 
 /** An error in the middle of a stream. */
 export function streamFailure(error: JsonObject, requestId: string | undefined): LonghaulError {
-  return brokenOff(codeOf(error) ?? "provider_error", String(error.message), requestId)
+  return brokenOff(errorCode(error) ?? "provider_error", String(error.message), requestId)
 }
 
-function codeOf(error: JsonObject): ErrorCode | undefined {
+function errorCode(error: JsonObject): ErrorCode | undefined {
   const message = String(error.message)
   if (error.status === "INVALID_ARGUMENT") {
     if (detailOf(error, "reason") === "API_KEY_INVALID" || message.includes("API key not valid")) return "auth"
@@ -44,7 +44,7 @@ function parseError(body: string): ReportedError {
     const reported: unknown = Array.isArray(parsed) ? parsed[0] : parsed
     if (isJsonObject(reported) && isJsonObject(reported.error)) {
       const { error } = reported
-      return { code: codeOf(error), message: String(error.message), retryAfterMs: retryDelay(error) }
+      return { code: errorCode(error), message: String(error.message), retryAfterMs: retryDelay(error) }
     }
   } catch {
     // Proxies respond with HTML or plain text: then the status decides.

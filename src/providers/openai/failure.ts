@@ -17,14 +17,14 @@ export function streamFailure(error: Json | undefined, requestId: string | undef
   const message = messageOf(reported)
   // Routers repeat the status that they received.
   const status = Number(reported.code)
-  const code = codeOf(reported) ?? overflowIn(message) ?? (status >= 400 ? codeOfStatus(status) : undefined)
+  const code = errorCode(reported) ?? overflowIn(message) ?? (status >= 400 ? codeOfStatus(status) : undefined)
   return brokenOff(code ?? (reported.type === INVALID ? "invalid_request" : "provider_error"), message, requestId)
 }
 
 /** Used for nearly everything, so the status is more specific. */
 const INVALID = "invalid_request_error"
 
-function codeOf({ code, type }: JsonObject): ErrorCode | undefined {
+function errorCode({ code, type }: JsonObject): ErrorCode | undefined {
   return byWord[String(code)] ?? byWord[String(type)]
 }
 
@@ -62,7 +62,7 @@ function parseError({ body, status }: Refusal): ReportedError {
       const bare = { ...parsed, message: parsed.error ?? parsed.message ?? body }
       const error = isJsonObject(parsed.error) ? parsed.error : bare
       const message = messageOf(error)
-      return { code: codeOf(error) ?? (status === 400 ? overflowIn(message) : undefined), message }
+      return { code: errorCode(error) ?? (status === 400 ? overflowIn(message) : undefined), message }
     }
   } catch {
     // Proxies respond with HTML or plain text: then the status decides.

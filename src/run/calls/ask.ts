@@ -5,11 +5,11 @@ import { newNonce } from "../../lib/id.ts"
 import { askPerson } from "../../policy/ask-person.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { maskedArgs } from "../state/redact-events.ts"
-import { type DecideAgain, type Question, seenCall, type Verdict } from "./decide.ts"
+import { type CallVerdict, type DecideAgain, type Question, seenCall } from "./decide.ts"
 import { confirm, digestOf } from "./same-call.ts"
 
 /** How a question about a call was decided. `answer`: the result of the call, which does not run. */
-export type Waited = Verdict | { readonly kind: "answer"; readonly text: string }
+export type Waited = CallVerdict | { readonly kind: "answer"; readonly text: string }
 
 /**
  * Asks `onAsk` about a call and waits. The question is durable before anyone is asked, and the decision before the call runs.
@@ -119,7 +119,7 @@ async function verdictOf(
   { args: asked, ruled }: Question,
   given: Exclude<ApprovalDecision, { readonly decision: "answer" | "pause" }>,
   decideAgain: DecideAgain,
-): Promise<Verdict> {
+): Promise<CallVerdict> {
   if (given.decision === "deny") return { kind: "deny", reason: given.reason ?? "the request was denied" }
   if (given.decision === "always" || given.args === undefined) return { kind: "allow", args: asked, ruled }
   // The person saw the inner call.

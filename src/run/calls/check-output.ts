@@ -16,7 +16,7 @@ export function scansOutput(run: OpenRun, call: ToolCall): boolean {
 }
 
 /** Applies the policy to the output of one call. */
-export class OutputCheck {
+export class OutputScan {
   readonly #run: OpenRun
   readonly #call: ToolCall
   readonly #seen: PolicyCall

@@ -21,7 +21,7 @@ import { maskedArgs, realArgs } from "../state/redact-events.ts"
 import { answered, answeredInstead } from "./outcomes.ts"
 
 /** The decision about one call, with its final arguments. `ask`: a person has to answer the question first. */
-export type Verdict =
+export type CallVerdict =
   | { readonly kind: "allow"; readonly args: Json; readonly ruled?: Ruled | undefined }
   | { readonly kind: "deny"; readonly reason: string }
   | Question
@@ -46,7 +46,7 @@ export interface DecideOptions {
 }
 
 /** Decides about a call as it was decided first: by what the runtime knows of its tool. */
-export type DecideAgain = (call: ToolCall, options: DecideOptions) => Promise<Verdict>
+export type DecideAgain = (call: ToolCall, options: DecideOptions) => Promise<CallVerdict>
 
 /** True if `decide` would allow every call of a tool, whatever its arguments. */
 export function allowsAtOnce({ hooks, input, policy }: OpenRun, name: string): boolean {
@@ -56,7 +56,7 @@ export function allowsAtOnce({ hooks, input, policy }: OpenRun, name: string): b
 }
 
 /** Decides whether a call may run: the policy first, then the tool's own question, then the gate. The strictest one decides. */
-export async function decide(run: OpenRun, call: ToolCall, options: DecideOptions = {}): Promise<Verdict> {
+export async function decide(run: OpenRun, call: ToolCall, options: DecideOptions = {}): Promise<CallVerdict> {
   const tool = run.input.dispatcher.tool(call.name)
   // The dispatcher rejects such a call without running anything.
   if (tool === undefined || call.invalid !== undefined) return { kind: "allow", args: call.args }
@@ -74,7 +74,7 @@ export async function decideOwn(
   call: ToolCall,
   tool: OwnTool,
   options: DecideOptions = {},
-): Promise<Verdict> {
+): Promise<CallVerdict> {
   const ruled = await decideByPolicy(run, call, tool, options, tool)
   if (ruled.kind === "deny") return ruled
   const refused = await refusedOwn(run, { ...call, args: ruled.args }, tool, ruled.ruled)
@@ -132,12 +132,12 @@ export async function environmentFor(
 }
 
 /** Identifies exactly one call with its arguments: a decision is valid for nothing else. */
-export function callDigest(config: ResolvedConfig, { name, args, inexact }: CallFacts, cwd: string) {
+export function callDigest(config: ResolvedConfig, { name, args, inexact }: IdentifiedCall, cwd: string) {
   // An approval of exact arguments must not apply to a call of which only a summary is known, or the other way round.
   return config.digest(canonicalJson(inexact ? [name, args, cwd, "inexact"] : [name, args, cwd]))
 }
 
-export type CallFacts = Pick<ToolCall, "name" | "args" | "inexact">
+export type IdentifiedCall = Pick<ToolCall, "name" | "args" | "inexact">
 
 /** The call for a hook, which cannot change it. */
 export function hookedCall(run: HookedRun, { callId, name, args }: ToolCall): HookedCall {
@@ -150,7 +150,7 @@ async function decideByPolicy(
   { risk }: Pick<Tool, "risk">,
   { isApproved = false }: DecideOptions,
   own?: OwnTool,
-): Promise<Verdict> {
+): Promise<CallVerdict> {
   const { policy, journal, projection, input, controls } = run
   const seen = seenCall(run, call, own)
   if (pipeline.allowsAtOnce(policy, seen.policyName, seen.risk ?? risk, seen.uses)) {
@@ -208,7 +208,7 @@ async function askGate(
     const question = String(gate.reason ?? `${shownCall(open, call).name} needs approval.`)
     return { kind: "ask", args, reason: "approval", question, via: "pause", ruled } satisfies Question
   }
-  return { kind: "deny", reason: "the approval gate failed" } satisfies Verdict
+  return { kind: "deny", reason: "the approval gate failed" } satisfies CallVerdict
 }
 
 /** Rules see what would run. Undefined if this process does not have the secrets of the call. */
@@ -252,7 +252,7 @@ interface SeenCall {
 }
 
 /** `own`: the backend runs it itself, whatever tool of that name the runtime has. */
-export function seenCall({ input }: OpenRun, { name, args }: CallFacts, own?: OwnTool): SeenCall {
+export function seenCall({ input }: OpenRun, { name, args }: IdentifiedCall, own?: OwnTool): SeenCall {
   const tool = own ? undefined : input.dispatcher.tool(name)
   const inner = tool && innerOf(tool, args)
   const seen = inner?.tool ?? tool

@@ -19,7 +19,7 @@ import { moreUrgent, type Suspension } from "../state/stops.ts"
 import { approvalRequest, type Waited, waitForApproval } from "./ask.ts"
 import { callProgress } from "./call-progress.ts"
 import { CallQuestion } from "./call-question.ts"
-import { OutputCheck, scansOutput } from "./check-output.ts"
+import { OutputScan, scansOutput } from "./check-output.ts"
 import { type AskedCallRunner, askForCall } from "./continue-asked.ts"
 import {
   allowsAtOnce,
@@ -310,7 +310,7 @@ export class CallRunner implements AskedCallRunner {
       return agent?.kind === "ended" && outcome.status !== "ok" ? agent.outcome : outcome
     }
     if (!scansOutput(this.#run, call)) return dispatch(context, keep, this.#offload.of(call))
-    const check = new OutputCheck(this.#run, call, args, keep)
+    const check = new OutputScan(this.#run, call, args, keep)
     const quiet = { ...context, progress: () => {} }
     const outcome = await dispatch(quiet, check.keep, this.#offload.of(call, check.passes))
     // The outcome of a call that has asked is not passed on.

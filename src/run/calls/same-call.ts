@@ -3,10 +3,10 @@ import type { Json } from "../../contract/json.ts"
 import type { Ruled } from "../../contract/policy.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { OpenRun } from "../state/open-run.ts"
-import { type CallFacts, callDigest, type DecideAgain, decide, type Question } from "./decide.ts"
+import { callDigest, type DecideAgain, decide, type IdentifiedCall, type Question } from "./decide.ts"
 
 /** Identifies exactly one call of a run: approvals and intents are bound to it. */
-export function digestOf(run: OpenRun, call: CallFacts): string {
+export function digestOf(run: OpenRun, call: IdentifiedCall): string {
   return callDigest(run.config, call, run.input.recordedCwd)
 }
 

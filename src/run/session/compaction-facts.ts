@@ -51,7 +51,7 @@ function runningShells(calls: readonly ProjectedCall[]): readonly string[] {
   for (const call of calls) {
     if (call.name !== "Bash" || !isJsonObject(call.args)) continue
     const { command, shellId, stop } = call.args
-    const started = /^Started as shellId (\S+)\.$/m.exec(textOf(call))?.[1]
+    const started = /^Started as shellId (\S+)\.$/m.exec(resultText(call))?.[1]
     if (started !== undefined) shells.set(started, `${started}: ${String(command)}`)
     if (typeof shellId === "string" && stop === true) shells.delete(shellId)
   }
@@ -84,9 +84,9 @@ function openTasks(calls: readonly ProjectedCall[]): readonly string[] {
   const tasks = new Map<string, string>()
   for (const call of calls) {
     if (!/^Task(Create|Update|Get|List)$/.test(call.name)) continue
-    for (const [, id = "", subject = ""] of textOf(call).matchAll(/^Created task (\d+): (.*)$/gm))
+    for (const [, id = "", subject = ""] of resultText(call).matchAll(/^Created task (\d+): (.*)$/gm))
       tasks.set(id, `${id} [pending] ${subject}`)
-    for (const [line, id = "", status] of textOf(call).matchAll(/^(\d+) \[(\w+)\] .*$/gm)) {
+    for (const [line, id = "", status] of resultText(call).matchAll(/^(\d+) \[(\w+)\] .*$/gm)) {
       if (status === "completed" || status === "cancelled") tasks.delete(id)
       else tasks.set(id, line)
     }
@@ -96,15 +96,15 @@ function openTasks(calls: readonly ProjectedCall[]): readonly string[] {
 
 function refsOf(calls: readonly ProjectedCall[]): readonly string[] {
   return calls
-    .filter((call) => textOf(call).length > SHORT_RESULT)
+    .filter((call) => resultText(call).length > SHORT_RESULT)
     .map(({ callId, name, args }) => `${callId}: ${name} ${JSON.stringify(args).slice(0, 80)}`)
 }
 
 function paragraphs(call: ProjectedCall): readonly string[] {
-  return textOf(call).split("\n\n")
+  return resultText(call).split("\n\n")
 }
 
-function textOf({ outcome }: ProjectedCall): string {
+function resultText({ outcome }: ProjectedCall): string {
   return outcome ? plainText(outcome.output, "\n") : ""
 }
 

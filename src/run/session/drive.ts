@@ -3,7 +3,7 @@ import type { Told } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { RecordBody } from "../../contract/event.ts"
 import { redactFailure } from "../../settings/config/secrets.ts"
-import { OutputCheck } from "../../settings/options/output.ts"
+import { AnswerCheck } from "../../settings/options/output.ts"
 import { settleOpenCalls } from "../calls/settle-open-calls.ts"
 import { ownToolOf } from "../calls/ungated-calls.ts"
 import type { OpenRun } from "../state/open-run.ts"
@@ -22,7 +22,7 @@ export async function drive(run: OpenRun, entry: number): Promise<RunStop> {
   const { hooks, target, input } = run
   try {
     recordChoice(run, entry)
-    if (input.form) run.output = new OutputCheck(input.form, enforcesSchema(target))
+    if (input.form) run.output = new AnswerCheck(input.form, enforcesSchema(target))
     if (hooks.has("preRun") && run.key.agent === undefined)
       await hooks.call("preRun", (hook, hooked) => hook.preRun?.(hooked))
     const prices = await pricesOf(run)

@@ -11,7 +11,7 @@ import type { OwnerWatch } from "../../runs/owner-watch.ts"
 import type { RunTarget } from "../../settings/backends/targets.ts"
 import type { ResolvedConfig } from "../../settings/config/config.ts"
 import type { CheckedInput } from "../../settings/input/input.ts"
-import type { OutputCheck } from "../../settings/options/output.ts"
+import type { AnswerCheck } from "../../settings/options/output.ts"
 import type { Agents } from "./agents.ts"
 import type { RunControls } from "./controls.ts"
 import type { RunHooks } from "./hooks.ts"
@@ -44,7 +44,7 @@ export interface OpenRun {
   /** Knows the secrets of the runtime and of the run's model. */
   readonly redactor: Redactor
   /** Present if the answer must have a form. */
-  output?: OutputCheck
+  output?: AnswerCheck
   /** The backend in use, with its model. */
   target: RunTarget
   /** The session that the backend goes on with, if the run left one. */

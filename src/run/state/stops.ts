@@ -11,13 +11,13 @@ export type RunStop =
 /** Why a call, or an agent, stays open until the run is resumed. */
 export type Suspension =
   /** It waits for a person's decision. The request is recorded. */
-  | { readonly kind: "asked"; readonly request: ApprovalRequest }
+  | { readonly kind: "asked"; readonly request: RecordedApprovalRequest }
   /** A file that it used has changed, so that no other backend may continue it. */
   | { readonly kind: "handover"; readonly text: string }
   /** Another process continues it. */
   | { readonly kind: "released" }
 
-export type ApprovalRequest = RecordBody & { readonly type: "approval-request" }
+export type RecordedApprovalRequest = RecordBody & { readonly type: "approval-request" }
 
 /** The reason that the run pauses for: a question precedes a changed file, and that a release. Of equal ones the first. */
 export function moreUrgent(one: Suspension | undefined, other: Suspension): Suspension {

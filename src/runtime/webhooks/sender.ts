@@ -6,6 +6,7 @@ import { runPath } from "../../journal/paths.ts"
 import { project } from "../../journal/projection.ts"
 import { resultOf } from "../../journal/result.ts"
 import { delay, onAbort, unreferenced } from "../../lib/abort.ts"
+import { failureCode } from "../../lib/failures.ts"
 import { newNonce } from "../../lib/id.ts"
 import type { Opening } from "../../run/state/opening.ts"
 import { type FoundRun, inspectRun, loadRun, noSuchRun } from "../../runs/read-runs.ts"
@@ -79,7 +80,7 @@ export class WebhookSender {
   /** Resolves when this process has no more attempts to make. Never rejects. */
   #begin(key: RunKey, which: Which): Promise<void> {
     const work = this.#deliverEvents(key, which)
-      .catch((error) => this.#warn("Webhooks could not be sent now.", key, { error: codeOf(error) }))
+      .catch((error) => this.#warn("Webhooks could not be sent now.", key, { error: failureCode(error) }))
       .finally(() => this.#works.delete(work))
     this.#works.add(work)
     return work
@@ -254,7 +255,7 @@ export class WebhookSender {
       return owes
     } catch (error) {
       // An unreadable run must not prevent the deliveries of other runs.
-      this.#warn("The pending webhook deliveries of a run could not be read.", key, { error: codeOf(error) })
+      this.#warn("The pending webhook deliveries of a run could not be read.", key, { error: failureCode(error) })
       return false
     }
   }
@@ -337,10 +338,6 @@ function noSuchEvent({ runId }: RunKey): LonghaulError {
   return new LonghaulError("invalid_state", `Run ${runId} has no such webhook event.`, {
     fix: "Choose one of the events in webhookDeliveries(runId).",
   })
-}
-
-function codeOf(error: unknown): string {
-  return LonghaulError.is(error) ? error.code : "internal"
 }
 
 const CLOSING_MS = 5_000

@@ -1,9 +1,9 @@
 import type { ContentPart } from "../../contract/content.ts"
 import type { Environment } from "../../contract/env.ts"
-import { LonghaulError } from "../../contract/error.ts"
 import type { Attachment } from "../../contract/run.ts"
 import { ToolError } from "../../contract/tool.ts"
 import { base64ToBytes, bytesToBase64 } from "../../lib/bytes.ts"
+import { configInvalid } from "../../lib/failures.ts"
 
 /** Converts attachments to content parts. Files are read only where the tools may read. */
 export async function attachedParts(
@@ -17,7 +17,10 @@ export async function attachedParts(
     const { bytes, mediaType, name } = await load(attachment, env, cwd)
     left -= bytes.length
     if (left < 0)
-      throw invalid(`The attachments have more than ${MAX_BYTES} bytes.`, "Attach less, or let tools read the files.")
+      throw configInvalid(
+        `The attachments have more than ${MAX_BYTES} bytes.`,
+        "Attach less, or let tools read the files.",
+      )
     parts.push(toPart(bytes, mediaType, name))
   }
   return parts
@@ -35,13 +38,18 @@ async function load(attachment: Attachment, env: Environment, cwd: string): Prom
     return { bytes: typeof data === "string" ? decoded(data) : data, mediaType, ...(name !== undefined && { name }) }
   }
   const { path } = attachment
-  if (!env.files) throw invalid(`${path} cannot be attached: there is no file system.`, "Give its bytes as `data`.")
+  if (!env.files)
+    throw configInvalid(`${path} cannot be attached: there is no file system.`, "Give its bytes as `data`.")
   try {
     const bytes = await env.files.read(path, cwd, { offset: 0, limit: MAX_BYTES + 1 })
     return { bytes, mediaType: attachment.mediaType ?? mediaTypeOf(path), name: path.split("/").at(-1) ?? path }
   } catch (error) {
     const why = error instanceof ToolError ? error.message : "it cannot be read"
-    throw invalid(`${path} cannot be attached: ${why}`, "Check the path: it must lie where the tools may read.", error)
+    throw configInvalid(
+      `${path} cannot be attached: ${why}`,
+      "Check the path: it must lie where the tools may read.",
+      error,
+    )
   }
 }
 
@@ -54,7 +62,7 @@ function toPart(bytes: Uint8Array, mediaType: string, name: string | undefined):
     const text = new TextDecoder().decode(bytes)
     return { type: "text", text: name === undefined ? text : `${name}:\n${text}` }
   }
-  throw invalid(
+  throw configInvalid(
     `${name ?? "An attachment"} is of type ${mediaType}, which models do not accept.`,
     "Attach PNG, JPEG, GIF or WebP images, PDFs or text.",
   )
@@ -64,17 +72,13 @@ function decoded(data: string): Uint8Array {
   try {
     return base64ToBytes(data)
   } catch (cause) {
-    throw invalid("An attachment's `data` is not base64.", "Give bytes, or a base64 string.", cause)
+    throw configInvalid("An attachment's `data` is not base64.", "Give bytes, or a base64 string.", cause)
   }
 }
 
 export function mediaTypeOf(path: string): string {
   const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase()
   return byEnding[ending] ?? "text/plain"
-}
-
-function invalid(message: string, fix: string, cause?: unknown): LonghaulError {
-  return new LonghaulError("config_invalid", message, { fix, cause })
 }
 
 /** More than providers accept in one request. */

@@ -1,5 +1,5 @@
-import { LonghaulError } from "../../contract/error.ts"
 import type { AssistantMessage, Message, UserMessage } from "../../contract/message.ts"
+import { configInvalid } from "../../lib/failures.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { kindOf } from "../../lib/known-keys.ts"
 import { givenMessage } from "../../lib/schema/contract-shapes.ts"
@@ -12,22 +12,25 @@ export function checkedMessages(given: readonly unknown[] = []): readonly Messag
 
 function checkedMessage(message: unknown, index: number): Message {
   const at = `messages[${index}]`
-  if (!isJsonObject(message)) throw invalid(`${at} is ${kindOf(message)}, not an object.`, EXAMPLE)
+  if (!isJsonObject(message)) throw configInvalid(`${at} is ${kindOf(message)}, not an object.`, EXAMPLE)
   const { role, content } = message
-  if (role === "system") throw invalid(`${at} has the role "system".`, "Pass these instructions as `system`.")
+  if (role === "system") throw configInvalid(`${at} has the role "system".`, "Pass these instructions as `system`.")
   if (!isRole(role)) {
     const given = role === undefined ? "no role" : `the role ${JSON.stringify(role)}`
-    throw invalid(`${at} has ${given}.`, 'Give it the role "user", "assistant" or "tool".')
+    throw configInvalid(`${at} has ${given}.`, 'Give it the role "user", "assistant" or "tool".')
   }
   if (typeof content === "string" && role !== "tool") {
     checkArgument(at, message, givenMessage)
     return { role, content: [{ type: "text", text: content }] }
   }
-  if (!Array.isArray(content)) throw invalid(`${at}.content is ${kindOf(content)}, not text or parts.`, EXAMPLE)
+  if (!Array.isArray(content)) throw configInvalid(`${at}.content is ${kindOf(content)}, not text or parts.`, EXAMPLE)
   const unknown = content.findIndex((part) => !partTypes[role].includes(part?.type))
   if (unknown !== -1) {
     const known = partTypes[role].join(", ")
-    throw invalid(`${at}.content[${unknown}] is not a valid part of a message with role "${role}".`, `Use: ${known}.`)
+    throw configInvalid(
+      `${at}.content[${unknown}] is not a valid part of a message with role "${role}".`,
+      `Use: ${known}.`,
+    )
   }
   checkArgument(at, message, givenMessage)
   // Safe: the role is known, and so is the type of each part. The same object: providers cache by identity.
@@ -36,10 +39,6 @@ function checkedMessage(message: unknown, index: number): Message {
 
 function isRole(role: unknown): role is Message["role"] {
   return role === "user" || role === "assistant" || role === "tool"
-}
-
-function invalid(message: string, fix: string): LonghaulError {
-  return new LonghaulError("config_invalid", message, { fix })
 }
 
 const EXAMPLE = 'Write it as { role: "user", content: "…" }.'

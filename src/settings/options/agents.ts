@@ -61,7 +61,11 @@ export function checkTypeTools({ types }: CheckedAgents, available: readonly Pic
   for (const { name, tools = [] } of types.values()) {
     const unknown = tools.find((tool) => typeof tool === "string" && !available.some((each) => each.name === tool))
     if (unknown === undefined) continue
-    throw invalid(name, `names the tool ${JSON.stringify(unknown)}, which is not available`, "Pass the tool itself.")
+    throw invalidAgent(
+      name,
+      `names the tool ${JSON.stringify(unknown)}, which is not available`,
+      "Pass the tool itself.",
+    )
   }
 }
 
@@ -72,16 +76,17 @@ export function ownTools(agents: CheckedAgents | undefined): readonly Tool[] {
 }
 
 function checkedType(name: string, type: AgentType): NamedType {
-  if (!isId(name)) throw invalid(name, "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
+  if (!isId(name))
+    throw invalidAgent(name, "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
   const { description, system, limits = {} } = type
   for (const [key, text] of Object.entries({ description, system })) {
-    if (text.trim() === "") throw invalid(name, `has no ${key}`, `Give it a ${key}.`)
+    if (text.trim() === "") throw invalidAgent(name, `has no ${key}`, `Give it a ${key}.`)
   }
   checkLimits(limits, `agents.types.${name}.limits`)
   return { ...type, name }
 }
 
-function invalid(name: string, what: string, fix: string): LonghaulError {
+function invalidAgent(name: string, what: string, fix: string): LonghaulError {
   return new LonghaulError("config_invalid", `The agent ${JSON.stringify(name)} ${what}.`, { fix })
 }
 

@@ -107,7 +107,7 @@ export type OutputVerdict =
   | { readonly output?: never; readonly validationError: LonghaulError }
 
 /** Checks the answers of one run against its form. In `strict` mode the model gets one chance to correct an answer. */
-export class OutputCheck {
+export class AnswerCheck {
   readonly #form: OutputForm
   readonly #enforced: boolean
   #isReported = false

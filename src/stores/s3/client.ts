@@ -1,7 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import { delay } from "../../lib/abort.ts"
 import { createRetry } from "../../lib/retry.ts"
-import { type Answer, refused, unanswered } from "./failure.ts"
+import { refused, type S3Response, unanswered } from "./failure.ts"
 import type { ResolvedOptions } from "./options.ts"
 
 export interface Request {
@@ -14,7 +14,7 @@ export interface Request {
 }
 
 /** Sends one signed request, once. Throws `storage` for every response status that is neither a success nor `expected`. */
-export type Call = (doing: string, request: Request, expected?: readonly number[]) => Promise<Answer>
+export type Call = (doing: string, request: Request, expected?: readonly number[]) => Promise<S3Response>
 
 export function createClient(options: ResolvedOptions): Call {
   const { address, region, accessKeyId, secretAccessKey, sessionToken } = options
@@ -66,7 +66,7 @@ async function exchange(
   { fetch, timeoutMs }: ResolvedOptions,
   url: string,
   init: RequestInit & { readonly body?: Uint8Array<ArrayBuffer> },
-): Promise<Answer> {
+): Promise<S3Response> {
   const abort = new AbortController()
   const allow = (bytes: number) =>
     setTimeout(() => abort.abort(new DOMException("", "TimeoutError")), timeoutMs + bytes / SLOWEST_BYTES_PER_MS)

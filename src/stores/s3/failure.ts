@@ -1,8 +1,8 @@
 import { LonghaulError } from "../../contract/error.ts"
-import { textOf } from "./xml.ts"
+import { elementText } from "./xml.ts"
 
 /** A response of the store. */
-export interface Answer {
+export interface S3Response {
   readonly status: number
   readonly body: Uint8Array
   header(name: string): string | null
@@ -19,8 +19,8 @@ export function unanswered(doing: string, cause: unknown): LonghaulError {
 }
 
 /** The store rejected the request. Only the error code is reported, because its messages repeat keys and signatures. */
-export function refused(doing: string, answer: Answer): LonghaulError {
-  const code = codeOf(answer)
+export function refused(doing: string, answer: S3Response): LonghaulError {
+  const code = errorCode(answer)
   const requestId = answer.header("x-amz-request-id") ?? answer.header("cf-ray")
   return new LonghaulError("storage", `Could not ${doing}: the store answered ${answer.status}${code && ` ${code}`}.`, {
     retryable: answer.status >= 500 ? answer.status !== 501 : passing.has(answer.status) || passing.has(code),
@@ -31,8 +31,8 @@ export function refused(doing: string, answer: Answer): LonghaulError {
 }
 
 /** The store's error code; empty if there is none, as for HEAD. */
-export function codeOf({ body }: Pick<Answer, "body">): string {
-  const code = textOf(new TextDecoder().decode(body.subarray(0, MAX_REFUSAL_LENGTH)), "Code") ?? ""
+export function errorCode({ body }: Pick<S3Response, "body">): string {
+  const code = elementText(new TextDecoder().decode(body.subarray(0, MAX_REFUSAL_LENGTH)), "Code") ?? ""
   return /^\w{1,64}$/.test(code) ? code : ""
 }
 
@@ -41,7 +41,7 @@ const MAX_REFUSAL_LENGTH = 65_536
 /** Retryable errors: concurrent writes of one name, too many requests, a body that arrived too slowly. */
 const passing: ReadonlySet<number | string> = new Set([408, 409, 429, "RequestTimeout", "SlowDown"])
 
-function fixOf(code: string, { status, header }: Answer): string {
+function fixOf(code: string, { status, header }: S3Response): string {
   const known = fixes[code]
   if (known !== undefined) return known
   const region = header("x-amz-bucket-region")

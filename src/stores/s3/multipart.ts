@@ -1,7 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import { type Call, patiently } from "./client.ts"
-import { codeOf, refused } from "./failure.ts"
-import { encodeText, textOf } from "./xml.ts"
+import { errorCode, refused } from "./failure.ts"
+import { elementText, encodeText } from "./xml.ts"
 
 /** Larger bodies are uploaded in parts, so that only a failed part is sent again. */
 export const PART_BYTES = 8 * 1024 * 1024
@@ -10,7 +10,7 @@ const LANES = 4
 /** Writes a large body as a whole or not at all. After a failure, the uploaded parts are deleted. */
 export async function uploadInParts(call: Call, doing: string, key: string, bytes: Uint8Array): Promise<void> {
   const begun = await patiently(() => call(doing, { method: "POST", key, query: { uploads: "" } }))
-  const uploadId = textOf(new TextDecoder().decode(begun.body), "UploadId")
+  const uploadId = elementText(new TextDecoder().decode(begun.body), "UploadId")
   if (uploadId === undefined) throw refused(doing, begun)
   try {
     const tags = await sendParts(call, doing, key, bytes, uploadId)
@@ -70,7 +70,7 @@ async function complete(
     const isFirst = attempts++ === 0
     const answer = await call(doing, { method: "POST", key, query: { uploadId }, body }, [404])
     // Only this process knows the upload, so an earlier attempt completed it and its response was lost.
-    if (!isFirst && codeOf(answer) === "NoSuchUpload") return
+    if (!isFirst && errorCode(answer) === "NoSuchUpload") return
     if (answer.status === 404) throw refused(doing, answer)
     // A store that starts its response before the work is done reports failures in the body.
     if (!/<CompleteMultipartUploadResult[\s>]/.test(new TextDecoder().decode(answer.body))) {

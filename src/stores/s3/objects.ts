@@ -2,7 +2,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import type { ListPart } from "../../contract/store.ts"
 import { partOf } from "../../lib/list-part.ts"
 import { type Call, patiently } from "./client.ts"
-import { type Answer, codeOf, refused } from "./failure.ts"
+import { errorCode, refused, type S3Response } from "./failure.ts"
 import { PART_BYTES, uploadInParts } from "./multipart.ts"
 import { type ListedPage, readListing } from "./xml.ts"
 
@@ -50,9 +50,9 @@ export function bucketObjects(call: Call): Objects {
 }
 
 /** Throws if the bucket is missing, which must not be mistaken for an empty bucket. */
-function isMissing(doing: string, answer: Answer): boolean {
+function isMissing(doing: string, answer: S3Response): boolean {
   if (answer.status !== 404) return false
-  if (codeOf(answer) === "NoSuchBucket") throw refused(doing, answer)
+  if (errorCode(answer) === "NoSuchBucket") throw refused(doing, answer)
   return true
 }
 

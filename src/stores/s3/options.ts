@@ -28,15 +28,21 @@ export interface ResolvedOptions extends Required<Omit<S3StoreOptions, "endpoint
 export function resolveOptions(given: S3StoreOptions): ResolvedOptions {
   checkShape<S3StoreOptions>("s3Store", given, optionsShape)
   const { bucket, accessKeyId, secretAccessKey, sessionToken, endpoint, timeoutMs = 20_000 } = given
-  if (!given.region && !endpoint) throw invalid("region is missing", "Give the bucket's region, or an endpoint.")
+  if (!given.region && !endpoint) throw invalidStore("region is missing", "Give the bucket's region, or an endpoint.")
   if (!accessKeyId || !secretAccessKey) {
-    throw invalid("there are no credentials", "Give accessKeyId and secretAccessKey of a key that may use the bucket.")
+    throw invalidStore(
+      "there are no credentials",
+      "Give accessKeyId and secretAccessKey of a key that may use the bucket.",
+    )
   }
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(bucket)) {
-    throw invalid("bucket is not the name of a bucket", "Give the bucket's bare name, without a path or an address.")
+    throw invalidStore(
+      "bucket is not the name of a bucket",
+      "Give the bucket's bare name, without a path or an address.",
+    )
   }
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
-    throw invalid("timeoutMs is not a whole number of milliseconds", "Give timeoutMs as a whole number above 0.")
+    throw invalidStore("timeoutMs is not a whole number of milliseconds", "Give timeoutMs as a whole number above 0.")
   }
   const region = given.region || "auto"
   return {
@@ -75,15 +81,18 @@ function checkedEndpoint(endpoint: string): string {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined
   const isPlain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
   if (isPlain) return url.href.replace(/\/+$/, "")
-  throw invalid("endpoint is not the address of a server", "Give endpoint as https://host, without a key or a query.")
+  throw invalidStore(
+    "endpoint is not the address of a server",
+    "Give endpoint as https://host, without a key or a query.",
+  )
 }
 
 function checkedPrefix(prefix: string): string {
   const parts = prefix.split("/").filter((part) => part !== "")
   if (parts.every((part) => part !== "." && part !== "..")) return parts.map((part) => `${part}/`).join("")
-  throw invalid('prefix has a part "." or ".."', "Give prefix as plain names with slashes between them.")
+  throw invalidStore('prefix has a part "." or ".."', "Give prefix as plain names with slashes between them.")
 }
 
-function invalid(reason: string, fix: string): StartupError {
+function invalidStore(reason: string, fix: string): StartupError {
   return new StartupError(`s3Store cannot work: ${reason}.`, { fix })
 }

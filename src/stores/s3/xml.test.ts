@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { encodeText, readListing, textOf } from "./xml.ts"
+import { elementText, encodeText, readListing } from "./xml.ts"
 
 const listing = (inside: string) => `<?xml version="1.0"?><ListBucketResult xmlns="x">${inside}</ListBucketResult>\n`
 
@@ -38,6 +38,6 @@ describe("an S3 listing", () => {
 
 test("text survives being written and parsed as XML", () => {
   const text = '"a" & <b> &amp;'
-  expect(textOf(`<T>${encodeText(text)}</T>`, "T")).toBe(text)
-  expect(textOf("<T>a</T>", "U")).toBeUndefined()
+  expect(elementText(`<T>${encodeText(text)}</T>`, "T")).toBe(text)
+  expect(elementText("<T>a</T>", "U")).toBeUndefined()
 })

@@ -9,18 +9,18 @@ export interface ListedPage {
 /** Parses a listing. Returns null if it is incomplete. */
 export function readListing(xml: string): ListedPage | null {
   if (!/<ListBucketResult[\s>]/.test(xml) || !/<\/ListBucketResult>\s*$/.test(xml)) return null
-  const files = elements(xml, "Contents").map((content) => textOf(content, "Key"))
-  const folders = elements(xml, "CommonPrefixes").map((prefix) => textOf(prefix, "Prefix"))
+  const files = elements(xml, "Contents").map((content) => elementText(content, "Key"))
+  const folders = elements(xml, "CommonPrefixes").map((prefix) => elementText(prefix, "Prefix"))
   const names = [...files, ...folders]
   if (!names.every((name) => name !== undefined)) return null
-  const next = textOf(xml, "IsTruncated") === "true" ? textOf(xml, "NextContinuationToken") : undefined
+  const next = elementText(xml, "IsTruncated") === "true" ? elementText(xml, "NextContinuationToken") : undefined
   // A truncated page without a token must not be mistaken for the last page.
-  if (next === undefined && textOf(xml, "IsTruncated") === "true") return null
+  if (next === undefined && elementText(xml, "IsTruncated") === "true") return null
   return { names, ...(next !== undefined && { next }) }
 }
 
 /** The text of the first element with this name, which contains no other element. */
-export function textOf(xml: string, name: string): string | undefined {
+export function elementText(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
   return text === undefined ? undefined : decoded(text)
 }

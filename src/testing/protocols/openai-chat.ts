@@ -36,7 +36,7 @@ function parse(_path: string, body: Json): ParsedRequest {
   const { schema } = objectAt(objectAt(objectAt(body).response_format).json_schema)
   return {
     model: textAt(body, "model"),
-    ...(system.length > 0 && { system: system.map(textOf).join("\n") }),
+    ...(system.length > 0 && { system: system.map(messageText).join("\n") }),
     messages: messages.filter((message) => !isSystem(message)).reduce(withMessage, []),
     tools: listAt(body, "tools").map((tool) => {
       const described = objectAt(tool).function
@@ -70,7 +70,7 @@ function settingsOf(body: JsonObject): SimulatedSettings {
 
 function withMessage(messages: readonly SimulatedMessage[], message: JsonObject): readonly SimulatedMessage[] {
   if (message.role === "tool") {
-    return withResult(messages, { id: textAt(message, "tool_call_id"), text: textOf(message), isError: false })
+    return withResult(messages, { id: textAt(message, "tool_call_id"), text: messageText(message), isError: false })
   }
   const attachments = blocksOf(message.content).flatMap((block) => {
     if (block.type === "image_url") return [attachment(textAt(block.image_url, "url"), "")]
@@ -82,10 +82,10 @@ function withMessage(messages: readonly SimulatedMessage[], message: JsonObject)
     args: parsedArguments(textAt(objectAt(call).function, "arguments")),
   }))
   const role = message.role === "assistant" ? "assistant" : "user"
-  return [...messages, { ...silence, role, text: textOf(message), attachments, toolCalls }]
+  return [...messages, { ...silence, role, text: messageText(message), attachments, toolCalls }]
 }
 
-function textOf({ content }: JsonObject): string {
+function messageText({ content }: JsonObject): string {
   return blocksOf(content)
     .filter(({ type }) => type === "text")
     .map((block) => textAt(block, "text"))

@@ -32,7 +32,9 @@ export const openAiResponsesProtocol: Protocol = {
 
 function parse(_path: string, body: Json): ParsedRequest {
   const items = inputItems(objectAt(body).input)
-  const system = [textAt(body, "instructions"), ...items.filter(isSystem).map(textOf)].filter((text) => text !== "")
+  const system = [textAt(body, "instructions"), ...items.filter(isSystem).map(messageText)].filter(
+    (text) => text !== "",
+  )
   const { schema } = objectAt(objectAt(objectAt(body).text).format)
   return {
     model: textAt(body, "model"),
@@ -72,7 +74,7 @@ function settingsOf({ max_output_tokens, temperature, top_p, reasoning }: JsonOb
 /** Adjacent items of the model are one message in our format. */
 function withItem(messages: readonly SimulatedMessage[], item: JsonObject): readonly SimulatedMessage[] {
   if (item.type === "function_call_output") {
-    const text = typeof item.output === "string" ? item.output : textOf({ content: item.output ?? null })
+    const text = typeof item.output === "string" ? item.output : messageText({ content: item.output ?? null })
     const attachments = attachmentsOf({ content: item.output ?? null })
     return withResult(messages, {
       id: textAt(item, "call_id"),
@@ -82,7 +84,7 @@ function withItem(messages: readonly SimulatedMessage[], item: JsonObject): read
     })
   }
   if (item.role !== undefined && item.role !== "assistant") {
-    return [...messages, { ...silence, role: "user", text: textOf(item), attachments: attachmentsOf(item) }]
+    return [...messages, { ...silence, role: "user", text: messageText(item), attachments: attachmentsOf(item) }]
   }
   const last = messages.at(-1)
   const isGoingOn = last?.role === "assistant"
@@ -100,7 +102,7 @@ function withAssistantItem(message: SimulatedMessage, item: JsonObject): Simulat
       return { ...message, toolCalls: [...message.toolCalls, call] }
     }
     default:
-      return { ...message, text: [message.text, textOf(item)].filter((text) => text !== "").join("\n") }
+      return { ...message, text: [message.text, messageText(item)].filter((text) => text !== "").join("\n") }
   }
 }
 
@@ -111,7 +113,7 @@ function attachmentsOf({ content }: JsonObject): SimulatedMessage["attachments"]
   })
 }
 
-function textOf({ content }: JsonObject): string {
+function messageText({ content }: JsonObject): string {
   return blocksOf(content)
     .filter(({ type }) => type === "input_text" || type === "output_text" || type === "text")
     .map((block) => textAt(block, "text"))

@@ -29,12 +29,12 @@ export function rangeOf(from: number, to: number): GlobRange {
 export function compileTokens(tokens: readonly GlobToken[]): (path: string) => boolean {
   const isOther = tokens.map(({ type }) => type !== "character")
   if (!isOther.includes(true)) {
-    const text = textOf(tokens)
+    const text = literalText(tokens)
     return (path) => path === text
   }
   const [first, behind] = [isOther.indexOf(true), isOther.lastIndexOf(true) + 1]
-  const prefix = textOf(tokens.slice(0, first))
-  const suffix = textOf(tokens.slice(behind))
+  const prefix = literalText(tokens.slice(0, first))
+  const suffix = literalText(tokens.slice(behind))
   const middle = new Positions(tokens.slice(first, behind))
   return (path) =>
     path.endsWith(suffix) &&
@@ -45,7 +45,7 @@ export function compileTokens(tokens: readonly GlobToken[]): (path: string) => b
 
 const maxLength = 1000
 
-function textOf(tokens: readonly GlobToken[]): string {
+function literalText(tokens: readonly GlobToken[]): string {
   return tokens.map((token) => (token.type === "character" ? token.character : "")).join("")
 }
 

@@ -104,33 +104,33 @@ function checkDefinition(definition: ToolDefinition<StandardSchema | JsonSchema,
   checkKeys("defineTool", definition, definitionKeys)
   const { name, description, uses, effect, risk, maxOutputBytes, unknownOutcome, run } = definition
   if (typeof name !== "string" || !namePattern.test(name)) {
-    throw invalid(String(name), "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
+    throw invalidTool(String(name), "has an invalid name", "Use 1 to 64 letters, digits, underscores or hyphens.")
   }
   if (typeof description !== "string" || description.trim() === "") {
-    throw invalid(name, "has no description", "Add a `description` that tells the model what the tool does.")
+    throw invalidTool(name, "has no description", "Add a `description` that tells the model what the tool does.")
   }
-  if (typeof run !== "function") throw invalid(name, "has no `run` function", "Add `run(args, context)`.")
+  if (typeof run !== "function") throw invalidTool(name, "has no `run` function", "Add `run(args, context)`.")
   if (uses !== undefined && typeof uses !== "function") {
-    throw invalid(name, "has a `uses` that is not a function", "Pass a function of the arguments, or omit it.")
+    throw invalidTool(name, "has a `uses` that is not a function", "Pass a function of the arguments, or omit it.")
   }
   if (effect !== undefined && !effects.includes(effect)) {
-    throw invalid(name, `has an unknown effect ${String(effect)}`, 'Use "none", "repeatable" or "once".')
+    throw invalidTool(name, `has an unknown effect ${String(effect)}`, 'Use "none", "repeatable" or "once".')
   }
   if (risk !== undefined && !risks.includes(risk)) {
-    throw invalid(name, `has an unknown risk ${String(risk)}`, 'Use "low", "medium" or "high".')
+    throw invalidTool(name, `has an unknown risk ${String(risk)}`, 'Use "low", "medium" or "high".')
   }
   if (unknownOutcome !== undefined && !unknownOutcomes.includes(unknownOutcome)) {
-    throw invalid(name, `has an unknown \`unknownOutcome\` ${String(unknownOutcome)}`, 'Use "tell" or "pause".')
+    throw invalidTool(name, `has an unknown \`unknownOutcome\` ${String(unknownOutcome)}`, 'Use "tell" or "pause".')
   }
   if (maxOutputBytes !== undefined && !(Number.isSafeInteger(maxOutputBytes) && maxOutputBytes > 0)) {
-    throw invalid(name, "has an invalid `maxOutputBytes`", "Use a whole number of bytes above 0, or omit it.")
+    throw invalidTool(name, "has an invalid `maxOutputBytes`", "Use a whole number of bytes above 0, or omit it.")
   }
 }
 
 function toJsonSchema(name: string, input: StandardSchema | JsonSchema): JsonSchema {
-  const schema = givenSchema(input, inputPlace, (what, fix, cause) => invalid(name, `has ${what}`, fix, cause))
+  const schema = givenSchema(input, inputPlace, (what, fix, cause) => invalidTool(name, `has ${what}`, fix, cause))
   if (schema.type !== "object") {
-    throw invalid(
+    throw invalidTool(
       name,
       'has an input schema that is not of type "object"',
       'Set `inputSchema` to a schema of type "object".',
@@ -147,6 +147,6 @@ async function validateStandard(schema: StandardSchema, args: Json): Promise<Too
   return { ok: false, issues: result.issues.map((issue) => describeStandardIssue(issue, "arguments")) }
 }
 
-function invalid(name: string, what: string, fix: string, cause?: unknown): LonghaulError {
+function invalidTool(name: string, what: string, fix: string, cause?: unknown): LonghaulError {
   return new LonghaulError("config_invalid", `The tool ${JSON.stringify(name)} ${what}.`, { fix, cause })
 }

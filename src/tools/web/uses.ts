@@ -1,7 +1,7 @@
 import type { UsesOf } from "../../contract/tool.ts"
-import { memberOf, textOf } from "../../lib/access/arguments.ts"
+import { ifText, memberOf } from "../../lib/access/arguments.ts"
 
-export const fetchUses: UsesOf = (args) => ({ fetch: [textOf(memberOf(args, "url"))] })
+export const fetchUses: UsesOf = (args) => ({ fetch: [ifText(memberOf(args, "url"))] })
 
 /** The host chose the engine: a rule for a site does not apply to it, a rule for every site does. */
 export const webSearchUses: UsesOf = () => ({ fetch: ["https://search.invalid/"] })

@@ -6,6 +6,7 @@ import { delay } from "../../../lib/abort.ts"
 import { renderRecord } from "../../../lib/compaction/brief.ts"
 import { AttemptCost } from "../../../lib/money/attempt-cost.ts"
 import { createRetry, type RetryPolicy } from "../../../lib/retry.ts"
+import { answerText } from "../answer-text.ts"
 import type { Controls } from "../controls.ts"
 import { modelFailure } from "../model-failure.ts"
 import { tokensAtMost } from "../token-bound.ts"
@@ -59,7 +60,7 @@ export async function summarise(
     try {
       const answer = await conversation.call(request, cost, controls.signal)
       const problem = problemOf(answer)
-      if (problem === undefined) return { text: textOf(answer), facts: begun.text, answer }
+      if (problem === undefined) return { text: answerText(answer), facts: begun.text, answer }
       return { text: extract(setup, covered, problem), facts: begun.text, answer }
     } catch (error) {
       const failure = modelFailure(error)
@@ -80,10 +81,6 @@ function problemOf({ stopReason, parts }: Answer): string | undefined {
   if (parts.some(({ type }) => type === "tool-call")) return "it called a tool"
   if (stopReason !== "end") return `it stopped for ${stopReason}`
   return parts.some((part) => part.type === "text" && part.text.trim() !== "") ? undefined : "it was empty"
-}
-
-function textOf({ parts }: Answer): string {
-  return parts.map((part) => (part.type === "text" ? part.text : "")).join("")
 }
 
 /** The earlier summary as a whole, then as many of the newest messages as fit. */

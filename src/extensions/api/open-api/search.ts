@@ -8,7 +8,7 @@ import type { Operation } from "./operation.ts"
 /** The tool ApiSearch: an API may have a thousand operations, and a call needs one. */
 export function apiSearch(services: readonly CheckedService[]): Tool {
   const entries = services.flatMap(({ name, operations = [] }) =>
-    operations.map((operation) => ({ service: name, operation, words: wordsOf(textOf(operation)) })),
+    operations.map((operation) => ({ service: name, operation, words: wordsOf(searchText(operation)) })),
   )
   return {
     name: "ApiSearch",
@@ -71,7 +71,7 @@ export function schemaOf(parameters: Operation["parameters"]): JsonObject {
   return { type: "object", properties: Object.fromEntries(properties), ...(required.length > 0 && { required }) }
 }
 
-function textOf({ id, method, path, summary, parameters }: Operation): string {
+function searchText({ id, method, path, summary, parameters }: Operation): string {
   return [id, method, path, summary, ...parameters.map(({ name }) => name)].join(" ")
 }
 

@@ -13,13 +13,13 @@ export async function readMcpServers(
   path: string,
   variables: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<McpServers> {
-  const servers = serversIn(path, await textOf(path))
+  const servers = serversIn(path, await readText(path))
   const expanded = Object.entries(servers).map(([name, server]) => [name, expand(server, path, variables)])
   // Checked on the next line.
   return checkedServers(Object.fromEntries(expanded) as McpServers)
 }
 
-async function textOf(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8")
   } catch (cause) {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import { realpath } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
 import type { PolicyDocument, PolicySource } from "../../../contract/policy.ts"
+import { configInvalid } from "../../../lib/failures.ts"
 import { isOurs } from "../../../lib/own-names.ts"
 import { type CheckOptions, checkDocument } from "../../../policy/rules/check-document.ts"
 import { presets } from "../../../policy/rules/presets.ts"
@@ -9,7 +10,7 @@ import { restrictingPart } from "../../../policy/rules/restrict.ts"
 import { insidePath } from "../files/confine.ts"
 import { foldersAbove } from "../folders-above.ts"
 import { forgetFile, mayBePlanted, removedFiles, trustFile } from "../shell/command-record.ts"
-import { invalid, readPolicy } from "./read-policy.ts"
+import { readPolicy } from "./read-policy.ts"
 
 /** A policy file with the files that it extends, those first. */
 export interface LoadedPolicy {
@@ -48,7 +49,7 @@ export function findPolicyFile(workspace: string): string | undefined {
     const found = names.map((name) => join(folder, name)).filter((path) => existsSync(path))
     const [first, second] = found
     if (second !== undefined) {
-      throw invalid(
+      throw configInvalid(
         `${folder} has several policy files: ${found.map((path) => basename(path)).join(", ")}.`,
         "Keep one.",
       )
@@ -56,7 +57,7 @@ export function findPolicyFile(workspace: string): string | undefined {
     if (first !== undefined) return first
     const [removed] = removedFiles(folder, names)
     if (removed !== undefined) {
-      throw invalid(
+      throw configInvalid(
         `${removed} is gone from a folder where commands ran, and its rules with it.`,
         "Restore it, or name another policy file once.",
       )
@@ -84,11 +85,11 @@ async function readChain(start: string, options: CheckOptions, access: Access): 
     const real = await realpath(path).catch(() => undefined)
     if (real !== undefined) refuseRepeated(real, path, seen)
     if (access.within !== undefined && real !== undefined && insidePath(access.within, real) === undefined) {
-      throw invalid(`${path} is outside ${access.within}.`, "If you trust it, name the policy file explicitly.")
+      throw configInvalid(`${path} is outside ${access.within}.`, "If you trust it, name the policy file explicitly.")
     }
     const { value, text } = await readPolicy(path, access.mayExecute && isFirst)
     if (text !== undefined && access.within !== undefined && mayBePlanted(path, text)) {
-      throw invalid(
+      throw configInvalid(
         `${path} is new or was changed in a folder where commands ran.`,
         "Review it, then name it explicitly once.",
       )
@@ -109,9 +110,9 @@ async function readChain(start: string, options: CheckOptions, access: Access): 
 }
 
 function refuseRepeated(real: string, path: string, seen: Set<string>): void {
-  if (seen.has(real)) throw invalid(`${path} extends itself.`, "Remove one extends.")
+  if (seen.has(real)) throw configInvalid(`${path} extends itself.`, "Remove one extends.")
   if (seen.size === deepest)
-    throw invalid(`More than ${deepest} policy files extend each other.`, "Merge some of them.")
+    throw configInvalid(`More than ${deepest} policy files extend each other.`, "Merge some of them.")
   seen.add(real)
 }
 
@@ -120,7 +121,7 @@ function baseOf({ extends: base }: PolicyDocument, path: string): string | undef
   if (base === undefined || Object.hasOwn(presets, base)) return undefined
   const file = resolve(dirname(path), base)
   if (isOurs(basename(file))) return file
-  throw invalid(
+  throw configInvalid(
     `${path} extends ${base}, which tools could change.`,
     "Name the file longhaul.policy.<name>.yaml: tools cannot write such files.",
   )

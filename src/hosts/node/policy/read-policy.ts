@@ -4,6 +4,7 @@ import { createRequire } from "node:module"
 import { extname, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { LonghaulError } from "../../../contract/error.ts"
+import { configInvalid } from "../../../lib/failures.ts"
 import { checkDocumentSync } from "../../../policy/rules/check-document.ts"
 import { parseJsonWithComments } from "../json-with-comments.ts"
 
@@ -19,7 +20,7 @@ export async function readPolicy(path: string, mayExecute: boolean): Promise<Pol
   const format = formatOf(path)
   if (format === "program") {
     if (!mayExecute) {
-      throw invalid(
+      throw configInvalid(
         `${path} is a program and was not executed.`,
         "Name it explicitly if you trust it, or write YAML or JSON.",
       )
@@ -66,15 +67,11 @@ function formatOf(path: string): "program" | "json" | "yaml" {
   if (programs.has(kind)) return "program"
   if (kind === ".json") return "json"
   if (kind === ".yaml" || kind === ".yml") return "yaml"
-  throw invalid(`${path} is not a policy file.`, "Use a file that ends with .yaml, .json or .js.")
+  throw configInvalid(`${path} is not a policy file.`, "Use a file that ends with .yaml, .json or .js.")
 }
 
 const programs: ReadonlySet<string> = new Set([".js", ".mjs", ".cjs"])
 const maxBytes = 1024 * 1024
-
-export function invalid(message: string, fix: string): LonghaulError {
-  return new LonghaulError("config_invalid", message, { fix })
-}
 
 async function readText(path: string): Promise<string> {
   try {
@@ -100,8 +97,9 @@ function checkExists(path: string): void {
 }
 
 function checkSize(path: string, info: Stats): void {
-  if (!info.isFile()) throw invalid(`${path} is not a file.`, "Name a policy file.")
-  if (info.size > maxBytes) throw invalid(`${path} is larger than 1 MB.`, "Split it, or remove what is not policy.")
+  if (!info.isFile()) throw configInvalid(`${path} is not a file.`, "Name a policy file.")
+  if (info.size > maxBytes)
+    throw configInvalid(`${path} is larger than 1 MB.`, "Split it, or remove what is not policy.")
 }
 
 function decoded(bytes: Uint8Array): string {
@@ -113,18 +111,18 @@ function unreadable(path: string, error: unknown): LonghaulError {
   const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT"
   return isMissing
     ? missing(path)
-    : invalid(`Could not read the policy file ${path}.`, "Check that it is readable and in UTF-8.")
+    : configInvalid(`Could not read the policy file ${path}.`, "Check that it is readable and in UTF-8.")
 }
 
 function missing(path: string): LonghaulError {
-  return invalid(`Policy file not found: ${path}.`, "Check the path.")
+  return configInvalid(`Policy file not found: ${path}.`, "Check the path.")
 }
 
 function parseJson(path: string, text: string): unknown {
   try {
     return parseJsonWithComments(text)
   } catch (error) {
-    throw invalid(`${path}, ${error instanceof Error ? error.message : ""}.`, "Write JSON; comments are allowed.")
+    throw configInvalid(`${path}, ${error instanceof Error ? error.message : ""}.`, "Write JSON; comments are allowed.")
   }
 }
 
@@ -132,22 +130,25 @@ function parseJson(path: string, text: string): unknown {
 function parseYaml({ parseAllDocuments }: Yaml, path: string, text: string): unknown {
   const documents = parseAllDocuments(text, { uniqueKeys: true, schema: "core", prettyErrors: true })
   const [document, second] = Array.from(documents)
-  if (document === undefined) throw invalid(`${path} is empty.`, "Write a policy, for example: version: 1.")
-  if (second !== undefined) throw invalid(`${path} contains several documents.`, "Write one document per file.")
+  if (document === undefined) throw configInvalid(`${path} is empty.`, "Write a policy, for example: version: 1.")
+  if (second !== undefined) throw configInvalid(`${path} contains several documents.`, "Write one document per file.")
   const [problem] = [...document.errors, ...document.warnings]
-  if (problem !== undefined) throw invalid(`${path}: ${problem.message.split("\n", 1)[0]}`, "Write valid YAML.")
+  if (problem !== undefined) throw configInvalid(`${path}: ${problem.message.split("\n", 1)[0]}`, "Write valid YAML.")
   try {
     return document.toJS({ maxAliasCount: 100 })
   } catch {
-    throw invalid(`${path} uses too many aliases.`, "Write the rules without aliases.")
+    throw configInvalid(`${path} uses too many aliases.`, "Write the rules without aliases.")
   }
 }
 
 async function importDefault(path: string): Promise<unknown> {
   const loaded = await import(pathToFileURL(path).href).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
-    throw invalid(`Could not load ${path}: ${reason.slice(0, 300)}`, `Run it alone to see the error: node ${path}`)
+    throw configInvalid(
+      `Could not load ${path}: ${reason.slice(0, 300)}`,
+      `Run it alone to see the error: node ${path}`,
+    )
   })
   if (loaded.default !== undefined) return loaded.default
-  throw invalid(`${path} has no default export.`, "Add: export default { … }.")
+  throw configInvalid(`${path} has no default export.`, "Add: export default { … }.")
 }

@@ -35,7 +35,7 @@ function translate(token: string, multiline: boolean): string {
   if (/^\\[pP]/.test(token)) return multiline ? anyCharacter : anyInLine
   if (token.length > 1 && token.startsWith("[")) return writeClass(token, multiline)
   if (/^(?:[|)*+?]|\{\d)/.test(token)) return token
-  return writeCharacter(codeOf(token), multiline)
+  return writeCharacter(codePoint(token), multiline)
 }
 
 /** Flags other than `i` do not affect whether there is a match, or are handled elsewhere. */
@@ -109,7 +109,7 @@ function writeClass(token: string, multiline: boolean): string {
       if (perl === "s" && multiline) return any
       written += inLine[`\\${perl}`]?.slice(1, -1)
     } else {
-      const [from, to] = [codeOf(first ?? ""), codeOf(last ?? "")]
+      const [from, to] = [codePoint(first ?? ""), codePoint(last ?? "")]
       if ([0x0a, 0xfffd].some((odd) => from <= odd && odd <= to)) return any
       written += `${writePoint(from)}-${writePoint(to)}`
     }
@@ -120,7 +120,7 @@ function writeClass(token: string, multiline: boolean): string {
 const controls: Readonly<Record<string, number>> = { a: 7, f: 12, n: 10, r: 13, t: 9, v: 11 }
 
 /** Of a character or an escape for one. */
-function codeOf(token: string): number {
+function codePoint(token: string): number {
   if (!token.startsWith("\\") || token.length === 1) return token.codePointAt(0) ?? 0
   const hex = /^\\x\{?([\da-fA-F]+)/.exec(token)?.[1]
   if (hex !== undefined) return Number.parseInt(hex, 16)

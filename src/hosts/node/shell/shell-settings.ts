@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { LonghaulError } from "../../../contract/error.ts"
+import type { LonghaulError } from "../../../contract/error.ts"
+import { configInvalid } from "../../../lib/failures.ts"
 import { sandboxWords, texts, textsByName } from "../../../lib/schema/contract-shapes.ts"
 import { checkShape, required, type Shape } from "../../../lib/schema/shape.ts"
 import { type Confinement, confineTo, insidePath, realPathOf } from "../files/confine.ts"
@@ -39,15 +40,15 @@ const optionsShape: Shape<NodeShellOptions> = {
 export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   checkShape<NodeShellOptions>("nodeShell", options, optionsShape)
   const { sandbox = "off", network, maxSpillBytes = 1024 ** 3 } = options
-  if (process.platform === "win32") throw invalid("/bin/sh does not exist on Windows.", "Run it in WSL.")
+  if (process.platform === "win32") throw configInvalid("/bin/sh does not exist on Windows.", "Run it in WSL.")
   if (network !== undefined && network !== "none" && network !== "all") {
-    throw invalid(
+    throw configInvalid(
       "The shell's network cannot be limited to a list of hosts: bubblewrap allows all or nothing.",
       'Use "none" or "all", or run the whole process behind a filtering proxy.',
     )
   }
   if (network === "none" && sandbox === "off") {
-    throw invalid("The network cannot be closed without a sandbox.", 'Set `sandbox` to "required".')
+    throw configInvalid("The network cannot be closed without a sandbox.", 'Set `sandbox` to "required".')
   }
   const readOnlyRoots = (options.readOnlyRoots ?? []).map((path) => resolve(path))
   const confinement = confineTo([options.root], readOnlyRoots, options.hidden)
@@ -63,7 +64,10 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
   const spillFolder = resolve(options.spillFolder ?? defaultSpillFolder())
   const isHidden = hidden.some((folder) => insidePath(folder, realPathOf(spillFolder)) !== undefined)
   if (insidePath(root, spillFolder) !== undefined && !isHidden) {
-    throw invalid(`The spill folder ${spillFolder} is inside the root ${root}.`, "Choose a folder outside the roots.")
+    throw configInvalid(
+      `The spill folder ${spillFolder} is inside the root ${root}.`,
+      "Choose a folder outside the roots.",
+    )
   }
   return {
     ...options,
@@ -82,7 +86,7 @@ export function checkShellOptions(options: NodeShellOptions): ShellSettings {
 export function exposedStore({ root, hidden }: Pick<ShellSettings, "root" | "hidden">): LonghaulError | undefined {
   const store = hidden.find((folder) => insidePath(root, folder) !== undefined)
   if (store === undefined) return undefined
-  return invalid(
+  return configInvalid(
     `Runs are stored in ${store}, inside the folder ${root}, where commands without a sandbox could change them.`,
     'Set `sandbox` to "required", work in another folder, or store runs elsewhere.',
   )
@@ -92,12 +96,8 @@ export function exposedStore({ root, hidden }: Pick<ShellSettings, "root" | "hid
 function refuseLinkTo(store: string, root: string, given: string): void {
   const inside = insidePath(given, store) ?? insidePath(root, store)
   if (inside === undefined || realPathOf(store) === join(root, inside)) return
-  throw invalid(
+  throw configInvalid(
     `The folder ${store}, where runs are stored, is reached through a link inside ${root}, which commands could change.`,
     "Let commands work in another folder, or name the store by its real path.",
   )
-}
-
-function invalid(message: string, fix: string): LonghaulError {
-  return new LonghaulError("config_invalid", message, { fix })
 }
