@@ -2,6 +2,7 @@
 // which of them no test notices. Beside scripts/mutate.mjs, whose mutations break promises that somebody thought of. All tests of
 // `npm test` take part: a first run with probes tells which of them reach a check.
 // Usage: node scripts/mutate-checks.mjs [part of a path …] [--sample N] [--seed N] [--changed REVISION]
+// With --changed, files that were changed since the revision are tried whole, and of the others only a sample.
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -24,19 +25,21 @@ const { values, positionals } = parseArgs({ allowPositionals: true, options })
 /** The rooms where a missing check is a hole. */
 const rooms = ["src/policy", "src/run/calls", "src/backends", "src/journal"]
 const changed =
-  values.changed && execFileSync("git", ["diff", "--name-only", values.changed], { cwd: repository, encoding: "utf8" })
+  values.changed === undefined
+    ? []
+    : execFileSync("git", ["diff", "--name-only", values.changed], { cwd: repository, encoding: "utf8" }).split("\n")
 const checks = rooms
   .flatMap((room) => sourcesIn(repository, room))
-  .filter(
-    (file) =>
-      (positionals.length === 0 || positionals.some((part) => file.includes(part))) &&
-      (!changed || changed.split("\n").includes(file)),
-  )
+  .filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)))
   .flatMap((file) =>
     checksIn(repository, file).map((check) => ({ ...check, room: rooms.find((room) => file.startsWith(room)) })),
   )
 const nameOf = ({ file, text }) => `${file} ${text}`
-const wanted = values.sample === undefined ? checks : sample(checks, Number(values.sample), nameOf, Number(values.seed))
+const isChanged = ({ file }) => changed.includes(file)
+const others = checks.filter((check) => !isChanged(check))
+const sampled = () => sample(others, Number(values.sample ?? 0), nameOf, Number(values.seed))
+const isWhole = values.sample === undefined && values.changed === undefined
+const wanted = isWhole ? checks : [...checks.filter(isChanged), ...sampled()]
 console.log(`${wanted.length} of ${checks.length} checks`)
 
 const scratch = mkdtempSync(join(tmpdir(), "longhaul-checks-"))

@@ -218,7 +218,7 @@ const rows = [
     name: "transient faults",
     backends: ["test/backends/transient.test.ts"],
     env: { LONGHAUL_ALL_BACKEND_CASES: "1" },
-    bar: "529, 429 and a reset, at the first request and after a call: 18 of 18 runs survive, each effect once",
+    bar: "529, 429, a reset and a cut answer, at the first request and after a call: 24 of 24 runs survive, each effect once",
   },
   {
     name: "backends",
