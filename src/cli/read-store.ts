@@ -2,8 +2,16 @@ import { LonghaulError } from "../contract/error.ts"
 import type { Runtime } from "../contract/runtime.ts"
 import type { Store } from "../contract/store.ts"
 import { isId } from "../lib/id.ts"
-import { invocation, type StoreChoice, workspaceIdOf } from "./arguments.ts"
-import { type ConfigChoice, readConfig } from "./config/file.ts"
+import {
+  commonOptions,
+  invocation,
+  nodeOption,
+  onlyPositional,
+  type StoreChoice,
+  storeOption,
+  workspaceIdOf,
+} from "./arguments.ts"
+import { type ConfigChoice, configOptions, readConfig } from "./config/file.ts"
 import { isOwnFolder } from "./config/settings.ts"
 import { storeAt } from "./config/store-choice.ts"
 import { shellWord } from "./format.ts"
@@ -17,6 +25,20 @@ export interface OpenStore {
   /** Set if only a config file names the store, which is outside the user's state folder. */
   readonly namedBy?: string
   readonly runtime: Runtime
+}
+
+/** The options of a command about one run. */
+export const runOptions = { ...nodeOption, ...storeOption, ...configOptions, ...commonOptions } as const
+
+/** The store, and the run in it that the command names. */
+export async function openNamedRun(
+  command: string,
+  choice: ConfigChoice & StoreChoice,
+  positionals: readonly string[],
+  output: Pick<Output, "complain">,
+) {
+  const opened = await openStore(choice, output)
+  return { opened, runId: await findRunId(opened, onlyPositional(command, "runId", positionals)) }
 }
 
 /** The named store, or the one that runs from here are kept in. */

@@ -1,27 +1,18 @@
-import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
-import { configOptions } from "../config/file.ts"
+import { type Command, parseCommandLine } from "../arguments.ts"
 import { openExchange } from "../exchanges.ts"
-import { findRunId, openStore } from "../read-store.ts"
-
-const options = {
-  ...nodeOption,
-  ...storeOption,
-  ...configOptions,
-  ...commonOptions,
-} as const
+import { openNamedRun, runOptions } from "../read-store.ts"
 
 export const command: Command = {
   summary: "Cancel a run that is active in any process, or one that is paused.",
   usage: "[options] <runId>",
-  options,
+  options: runOptions,
   completes: "runId",
   notes: [
     "An active run receives the request through its inbox and stops within about a second. Exit code 1: it had already ended.",
   ],
   async run(args, output) {
-    const { values, positionals } = parseCommandLine("cancel", args, options)
-    const opened = await openStore(values, output)
-    const runId = await findRunId(opened, onlyPositional("cancel", "runId", positionals))
+    const { values, positionals } = parseCommandLine("cancel", args, runOptions)
+    const { opened, runId } = await openNamedRun("cancel", values, positionals, output)
     const nodeId = await openExchange(opened, runId, values.node)
     const accepted = await opened.runtime.cancel(runId, { nodeId })
     const { status } = await opened.runtime.status(runId, nodeId)

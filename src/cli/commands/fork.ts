@@ -1,25 +1,12 @@
-import {
-  type Command,
-  commonOptions,
-  invocation,
-  nodeOption,
-  numberOption,
-  onlyPositional,
-  parseCommandLine,
-  storeOption,
-} from "../arguments.ts"
-import { configOptions } from "../config/file.ts"
+import { type Command, invocation, numberOption, parseCommandLine } from "../arguments.ts"
 import { openExchange } from "../exchanges.ts"
-import { findRunId, openStore } from "../read-store.ts"
+import { openNamedRun, runOptions } from "../read-store.ts"
 import { repeatedOptions } from "../repeated-options.ts"
 
 const options = {
   at: { type: "string", value: "<seq>", help: "Last record to copy. Default: all records." },
   id: { type: "string", value: "<id>", help: "Id of the new run. Default: a new one." },
-  ...nodeOption,
-  ...storeOption,
-  ...configOptions,
-  ...commonOptions,
+  ...runOptions,
 } as const
 
 export const command: Command = {
@@ -34,8 +21,7 @@ export const command: Command = {
   async run(args, output) {
     const { values, positionals } = parseCommandLine("fork", args, options)
     const at = numberOption("at", values.at, { from: 0, to: Number.MAX_SAFE_INTEGER, whole: true })
-    const opened = await openStore(values, output)
-    const runId = await findRunId(opened, onlyPositional("fork", "runId", positionals))
+    const { opened, runId } = await openNamedRun("fork", values, positionals, output)
     const forked = await opened.runtime.fork(runId, {
       nodeId: await openExchange(opened, runId, values.node),
       ...(at !== undefined && { at }),

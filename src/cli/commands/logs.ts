@@ -1,30 +1,18 @@
 import type { RunRecord } from "../../contract/event.ts"
 import type { RunKey } from "../../contract/store.ts"
 import type { RunReader } from "../../journal/reader.ts"
-import {
-  type Command,
-  commonOptions,
-  nodeOption,
-  numberOption,
-  onlyPositional,
-  parseCommandLine,
-  storeOption,
-} from "../arguments.ts"
-import { configOptions } from "../config/file.ts"
+import { type Command, numberOption, onlyPositional, parseCommandLine } from "../arguments.ts"
 import { describeRecord } from "../describe-record.ts"
 import { exchangesOf } from "../exchanges.ts"
 import { agentIndent, clip, localTime } from "../format.ts"
 import { interruptSignal } from "../interrupts.ts"
 import type { Output } from "../output.ts"
-import { findRunId, openStore, runNotFound } from "../read-store.ts"
+import { findRunId, openStore, runNotFound, runOptions } from "../read-store.ts"
 
 const options = {
   follow: { type: "boolean", short: "f", help: "Keep printing until the run ends, whichever process owns it." },
   after: { type: "string", value: "<seq>", help: "Skip the records up to this number." },
-  ...nodeOption,
-  ...storeOption,
-  ...configOptions,
-  ...commonOptions,
+  ...runOptions,
 } as const
 
 export const command: Command = {

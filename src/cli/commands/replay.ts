@@ -1,29 +1,20 @@
 import type { RunEvent } from "../../contract/event.ts"
-import { type Command, commonOptions, nodeOption, onlyPositional, parseCommandLine, storeOption } from "../arguments.ts"
-import { configOptions } from "../config/file.ts"
+import { type Command, parseCommandLine } from "../arguments.ts"
 import { exchangesOf } from "../exchanges.ts"
 import { counted, duration, spending, statusLabel } from "../format.ts"
 import { createProgress } from "../progress.ts"
-import { findRunId, openStore } from "../read-store.ts"
+import { openNamedRun, runOptions } from "../read-store.ts"
 import { plainScreen } from "../screen.ts"
-
-const options = {
-  ...nodeOption,
-  ...storeOption,
-  ...configOptions,
-  ...commonOptions,
-} as const
 
 export const command: Command = {
   summary: "Show a run as it happened, from its journal alone: no model is called and no tool runs.",
   usage: "[options] <runId>",
-  options,
+  options: runOptions,
   completes: "runId",
   notes: ["With --json, each record is a line and the last line is the result."],
   async run(args, output) {
-    const { values, positionals } = parseCommandLine("replay", args, options)
-    const opened = await openStore(values, output)
-    const runId = await findRunId(opened, onlyPositional("replay", "runId", positionals))
+    const { values, positionals } = parseCommandLine("replay", args, runOptions)
+    const { opened, runId } = await openNamedRun("replay", values, positionals, output)
     const nodes = await exchangesOf(opened, runId, values.node)
     for (const [index, nodeId] of nodes.entries()) {
       const isLast = index === nodes.length - 1
