@@ -31,7 +31,12 @@ async function proveUnmutated() {
   const runner = new TestRunner(join(scratch, "unmutated"))
   const isProgram = wanted.some((mutation) => mutation.isProgram)
   const tests = wanted.flatMap((mutation) => mutation.tests)
-  const { passed, failed, unrunnable, error = unrunnable?.[0] } = await runner.run({ tests, isProgram, limitMs: 1_800_000 })
+  const {
+    passed,
+    failed,
+    unrunnable,
+    error = unrunnable?.[0],
+  } = await runner.run({ tests, isProgram, limitMs: 1_800_000 })
   runner.stop()
   if (error !== undefined) throw new Error(`The tests cannot be run without any mutation: ${error}`)
   if (failed.length > 0) throw new Error(`Tests fail without any mutation: ${failed.join("; ")}`)

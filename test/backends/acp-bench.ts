@@ -1,6 +1,5 @@
-import { copyFileSync, mkdirSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { geminiAgent } from "../../src/backends/acp/gemini.ts"
 import { acp } from "../../src/backends/acp/index.ts"
 import type { PlacedBackend } from "../support/backend-place.ts"
@@ -59,13 +58,18 @@ export const placedOpencode: PlacedBackend = {
 }
 
 /** One attempt for each request: the runtime retries. */
-const geminiSettings = fileURLToPath(new URL("./gemini-settings.json", import.meta.url))
+const geminiSettings = {
+  security: { auth: { selectedType: "gemini-api-key" } },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false, sessionRetention: { enabled: false }, maxAttempts: 1 },
+  telemetry: { enabled: false },
+}
 
 /** As the user's: given as settings of the system, its limit of attempts had no effect. */
 function settleGemini(home: string): void {
   if (home === "") return
   mkdirSync(join(home, ".gemini"), { recursive: true })
-  copyFileSync(geminiSettings, join(home, ".gemini/settings.json"))
+  writeFileSync(join(home, ".gemini/settings.json"), JSON.stringify(geminiSettings))
 }
 
 export const placedGemini: PlacedBackend = {
