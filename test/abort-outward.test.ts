@@ -42,14 +42,14 @@ async function abortedRequest(row: Outward, start?: (response: ServerResponse) =
 }
 
 describe("a run that is aborted ends", () => {
-  test.each(Object.entries(requests))("%s, and is cancelled", async (_, row) => {
+  test.each(Object.entries(requests))("an aborted run ends %s, and is cancelled", async (_, row) => {
     const { server, result } = await abortedRequest(row)
     expect(result).toMatchObject({ status: "cancelled", error: { code: "cancelled" } })
     expect(await server.hasEnded()).toBe(true)
   })
 
   test.each(Object.entries(requests).filter(([, { answers }]) => answers === undefined))(
-    "%s in the middle of the answer, and is cancelled",
+    "an aborted run ends %s in the middle of the answer, and is cancelled",
     async (_, row) => {
       const { server, result } = await abortedRequest(row, (response) => {
         response.writeHead(200, { "content-type": "text/event-stream" })
@@ -60,7 +60,7 @@ describe("a run that is aborted ends", () => {
     },
   )
 
-  test.each(Object.entries(programs))("%s, and is cancelled", async (_, row) => {
+  test.each(Object.entries(programs))("an aborted run ends %s, and is cancelled", async (_, row) => {
     const { server, running, runtime } = await abortedWhile(row)
     expect(await running).toMatchObject({ status: "cancelled", error: { code: "cancelled" } })
     // Its process ends a moment after the run.
@@ -74,7 +74,7 @@ describe("an MCP server is told that a request is cancelled", () => {
     /^(?:the|a) (?:tools?|resources?|templates) of an MCP/.test(name),
   )
 
-  test.each(told)("%s", async (_, row) => {
+  test.each(told)("an abort reaches the server as a cancelled request: %s", async (_, row) => {
     const bodies: string[] = []
     const answers: Answering = (request, body, response) => {
       bodies.push(body)

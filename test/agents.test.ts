@@ -390,7 +390,7 @@ describe("a gated call of an agent", () => {
     free: ["Free."],
   }
 
-  test("LOOP-08 pauses the run while the others finish; the decision reaches it in another process, once", async () => {
+  test("LOOP-08 a gated call of an agent pauses the run while the others finish; the decision reaches it in another process, once", async () => {
     const store = memoryStore()
     const first = processOver(store, three, pauses)
     const paused = await first.runtime.run({ task: "lead", runId: "r" })
@@ -475,7 +475,7 @@ describe("a gated call of an agent", () => {
     expect(ran).toHaveLength(2)
   })
 
-  test("changed arguments run instead; ones that do not fit deny the call and run nothing", async () => {
+  test("changed arguments of an approved call run instead; ones that do not fit deny the call and run nothing", async () => {
     const strict = { inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] } }
     const ran: Json[] = []
     const types = { doer: { description: "d", system: "s", tools: [acting(ran, strict)] } }
@@ -497,7 +497,7 @@ describe("a gated call of an agent", () => {
     }
   })
 
-  test("at depth 2 pauses the run, and the decision goes down to it", async () => {
+  test("a gated call of an agent at depth 2 pauses the run, and the decision goes down to it", async () => {
     const store = memoryStore()
     const roles = {
       lead: [calls(agent("middle")), "Done."],
@@ -513,7 +513,7 @@ describe("a gated call of an agent", () => {
     expect(ran).toEqual([{ n: 1 }])
   })
 
-  test("LOOP-08 is denied with `gates: deny`, and the run does not pause", async () => {
+  test("LOOP-08 a gated call of an agent is denied with `gates: deny`, and the run does not pause", async () => {
     const { runtime, ran, model } = processOver(memoryStore(), three, { ...pauses, agents: { gates: "deny" } })
     const result = await runtime.run({ task: "lead" })
     expect(result).toMatchObject({ status: "done" })
@@ -533,7 +533,7 @@ describe("a gated call of an agent", () => {
     expect(ran).toEqual([])
   })
 
-  test("still waits for its decision after the run was cancelled without an owner and is resumed", async () => {
+  test("a gated call of an agent still waits for its decision after the run was cancelled without an owner and is resumed", async () => {
     const store = memoryStore()
     const { runtime, ran } = processOver(store, three, pauses)
     const paused = await runtime.run({ task: "lead", runId: "r" })
@@ -551,7 +551,7 @@ describe("an agent that cannot continue as before", () => {
     one: [calls(part("act", { n: 1 })), "One."],
   }
 
-  test("is kept if its type is missing, and continues once it is there again", async () => {
+  test("an open agent is kept if its type is missing, and continues once it is there again", async () => {
     const store = memoryStore()
     const paused = await processOver(store, roles, { ...pauses, agents: { types } }).runtime.run({
       task: "lead",
@@ -567,7 +567,7 @@ describe("an agent that cannot continue as before", () => {
     expect([...without.ran, ...ran]).toEqual([{ n: 1 }])
   })
 
-  test("is reported with a warning if its type has changed", async () => {
+  test("an open agent is reported with a warning if its type has changed", async () => {
     const store = memoryStore()
     const paused = await processOver(store, roles, { ...pauses, agents: { types } }).runtime.run({
       task: "lead",
@@ -581,7 +581,7 @@ describe("an agent that cannot continue as before", () => {
     expect(start?.input.system).toBe("s")
   })
 
-  test("LOOP-10 does not start on a model without a price if dollars are limited", async () => {
+  test("LOOP-10 an agent does not start on a model without a price if dollars are limited", async () => {
     const model = {
       provider: "other",
       id: "unpriced",

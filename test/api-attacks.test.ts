@@ -226,7 +226,7 @@ describe.each(ways)("API-09 a header of the model (sent by %s)", (_, env) => {
     expect(text).toContain("invalid_input")
   })
 
-  test("that is given twice fails the call", async () => {
+  test("a header of the model that is given twice fails the call", async () => {
     const { url, requests } = await serveApi()
     const { call } = await openOne(guardedService(url), secret, { env })
     expect((await call(get("/w", { headers: { "X-Trace": "a", "x-trace": "b" } }))).text).toContain("given twice")
@@ -254,7 +254,7 @@ describe("a method that the service does not allow", () => {
     expect(text).toMatch(/denied|invalid_input/)
   })
 
-  test("that another service allows is not sent", async () => {
+  test("a method that the service does not allow is not sent, although another service allows it", async () => {
     const { url, requests } = await serveApi()
     const services = { s: { baseUrl: url }, other: { baseUrl: url, allowedMethods: ["DELETE"] } } as const
     const { call } = await openApi({ services })
@@ -262,7 +262,7 @@ describe("a method that the service does not allow", () => {
     expect([text.includes("denied"), requests.length]).toEqual([true, 0])
   })
 
-  test("in a form is not sent", async () => {
+  test("a method that the service does not allow is not sent inside a form", async () => {
     const { url, requests } = await serveApi()
     const { call } = await openOne({ baseUrl: url, allowedMethods: ["POST"], bodyEncoding: "raw" })
     const headers = { "content-type": "application/x-www-form-urlencoded" }
@@ -277,7 +277,7 @@ describe.each(ways)("a redirect (sent by %s)", (_, env) => {
     ["the metadata address", () => "http://169.254.169.254/latest/meta-data/"],
     ["another path of the service", () => "/admin"],
     ["a path that leaves the base", () => "../../admin"],
-  ])("to %s is returned and not followed, so that no secret leaves", async (_name, location) => {
+  ])("a redirect to %s is returned and not followed, so that no secret leaves", async (_name, location) => {
     const elsewhere = await serveApi()
     const { url, requests } = await serveApi((_request, response) => {
       response.writeHead(307, { location: location(elsewhere.port) }).end()
@@ -294,7 +294,7 @@ describe.each(ways)("a redirect (sent by %s)", (_, env) => {
 describe("a service whose public name resolves to a private address", () => {
   const rebound = { fetch: nodeFetch({ resolve: async () => ["127.0.0.1"] }) }
 
-  test("gets nothing, because a name may be rebound", async () => {
+  test("a service whose public name resolves to a private address gets nothing, because a name may be rebound", async () => {
     const { port, requests } = await serveApi()
     const service = { baseUrl: `http://api.example.com:${port}`, allowedMethods: ["POST"] as const }
     const { call } = await openOne(service, {}, { env: rebound })
@@ -303,7 +303,7 @@ describe("a service whose public name resolves to a private address", () => {
     expect([status, text.includes("denied"), requests.length]).toEqual(["error", true, 0])
   })
 
-  test("is called if the host allows it", async () => {
+  test("a service whose public name resolves to a private address is called if the host allows it", async () => {
     const { port, requests } = await serveApi()
     const { call } = await openOne(
       { baseUrl: `http://api.example.com:${port}`, allowPrivate: true },

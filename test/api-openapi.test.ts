@@ -67,7 +67,7 @@ describe("a service from an OpenAPI document", () => {
     ["an object", pets],
     ["JSON", JSON.stringify(pets)],
     ["YAML", stringify(pets)],
-  ])("is read from %s", async (_, document) => {
+  ])("a service from an OpenAPI document is read from %s", async (_, document) => {
     const services = await openApiService(document, { name: "pets" })
     expect(services.pets).toMatchObject({
       baseUrl: "https://pets.example/v1",
@@ -92,7 +92,7 @@ describe("a service from an OpenAPI document", () => {
     call("GET", "/owners/a%20b/pets/12"),
     call("POST", "/pets", { body: { name: "Rex", nickname: null, nullable: true, example: "x" } }),
     call("POST", "/pets", { body: { name: "Rex", parent: { anything: "a recursion is cut" } } }),
-  ])("takes $method $path with arguments that fit", async (args) => {
+  ])("a service from an OpenAPI document takes $method $path with arguments that fit", async (args) => {
     const { call: send, requests } = await petScene()
     expect((await send(args)).status).toBe("ok")
     expect(requests[0]?.url.startsWith(`/v1${args.path}`)).toBe(true)
@@ -110,14 +110,14 @@ describe("a service from an OpenAPI document", () => {
     ["a body with another property", call("POST", "/pets", { body: { name: "Rex", admin: true } })],
     ["no body", call("POST", "/pets")],
     ["a body where none belongs", call("DELETE", "/pets/12", { body: {} })],
-  ])("refuses %s before anything is sent", async (_, args) => {
+  ])("a service from an OpenAPI document refuses %s before anything is sent", async (_, args) => {
     const { call: send, requests } = await petScene()
     const { status, text } = await send(args)
     expect([status, requests.length]).toEqual(["error", 0])
     expect(text).toMatch(/invalid_input|denied/)
   })
 
-  test("has only the operations that are included", async () => {
+  test("a service from an OpenAPI document has only the operations that are included", async () => {
     const { call: send, requests } = await petScene({ include: ["getPet", /list.*/] })
     expect((await send(call("GET", "/pets/12"))).status).toBe("ok")
     for (const args of [call("DELETE", "/pets/12"), call("GET", "/owners/a/pets/1")]) {

@@ -147,7 +147,7 @@ describe("a response that is cut within a secret", () => {
     },
   )
 
-  test("and the start of a long failure show no part of a declared secret", async () => {
+  test("a cut response and the start of a long failure show no part of a declared secret", async () => {
     const declaredSecret = declared.PLAIN?.value ?? ""
     let inside = 0
     const { url } = await serveApi((_, response) => {

@@ -38,7 +38,7 @@ async function offered(config: RuntimeConfig, input: object = {}, steps: readonl
 }
 
 describe("ApiCall", () => {
-  test("API-01 is there if services are configured; without any, neither tool nor prompt mentions it", async () => {
+  test("API-01 ApiCall is there if services are configured; without any, neither tool nor prompt mentions it", async () => {
     const { tools, descriptions } = await offered({
       extensions: [api({ services: { weather: { baseUrl: "https://w.example", description: "Forecasts" } } })],
     })
@@ -51,7 +51,7 @@ describe("ApiCall", () => {
     }
   })
 
-  test("API-02 takes only the configured services, as a closed list", async () => {
+  test("API-02 ApiCall takes only the configured services, as a closed list", async () => {
     const { url, requests } = await serveApi()
     const { call, tools } = await openApi({ services: { a: { baseUrl: url }, b: { baseUrl: url } } })
     expect(tools[0]?.inputSchema).toMatchObject({ properties: { service: { enum: ["a", "b"] } } })
@@ -61,7 +61,7 @@ describe("ApiCall", () => {
     expect(requests).toEqual([])
   })
 
-  test("API-13 can be replaced for one run, and disabled", async () => {
+  test("API-13 ApiCall can be replaced for one run, and disabled", async () => {
     const mine = await serveApi()
     const theirs = await serveApi()
     const of = (url: string, token: string) =>
@@ -126,7 +126,7 @@ describe.each(ways)("a call (sent by %s)", (_, env) => {
     ],
     ["custom", { type: "custom", id: "signer" }, { "x-signed": "signer s GET /w", "x-second": "2" }],
   ]
-  test.each(auths)("API-03 API-04 API-05 authenticates by %s", async (_name, auth, expected) => {
+  test.each(auths)("API-03 API-04 API-05 a call authenticates by %s", async (_name, auth, expected) => {
     const { url, requests } = await serveApi()
     const { call } = await openOne(
       { baseUrl: url, auth },
@@ -352,14 +352,14 @@ describe("the effect of a call", () => {
       ["none", "none", "repeatable", "repeatable", "repeatable", "repeatable"],
       "repeatable",
     ],
-  ])("depends on its method, %s", async (_, more, effects, strictest) => {
+  ])("the effect of a call depends on its method, %s", async (_, more, effects, strictest) => {
     const { tools } = await openOne({ ...service, ...more })
     const [tool] = tools
     const found = service.allowedMethods?.map((method) => tool?.effectOf?.({ service: "s", method, path: "/" }))
     expect([found, tool?.effect]).toEqual([effects, strictest])
   })
 
-  test("is none for a tool whose services only read", async () => {
+  test("the effect of a call is none for a tool whose services only read", async () => {
     const { tools } = await openOne({ baseUrl: "https://w.example" })
     expect(tools[0]).toMatchObject({ effect: "none" })
   })

@@ -210,7 +210,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
         return typeof each === "number" && !Number.isFinite(each) ? String(each) : each
       })
 
-    test.each(texts)("with a callback: %s", async (text) => {
+    test.each(texts)("what a callback approves is what runs: %s", async (text) => {
       const shown: string[] = []
       const received: string[] = []
       const onAsk = ({ args }: ApprovalRequest): ApprovalDecision => {
@@ -224,7 +224,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       expect(received).toHaveLength(1)
     })
 
-    test.each(texts)("with a pause and another process: %s", async (text) => {
+    test.each(texts)("what is approved after a pause, in another process, is what runs: %s", async (text) => {
       const store = newStore()
       const first = processOver(store, [act(JSON.parse(text))], pauses)
       const paused = await first.runtime.run({ task: "go", runId: "r" })
@@ -243,7 +243,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       ["a number that JSON has not", { usd: Number.NaN }],
       ["an object with its own JSON", { toJSON: () => ({ usd: 1 }), usd: 5000 }],
       ["a getter", Object.defineProperty({}, "usd", { enumerable: true, get: () => ++reads })],
-    ])("with %s from a callback, the tool receives what is recorded", async (_what, args) => {
+    ])("arguments that a callback returns with %s reach the tool as they are recorded", async (_what, args) => {
       const received: unknown[] = []
       const tool = acting([], { run: (given: unknown) => received.push(given) })
       // Safe: the attack is to ignore the types.

@@ -151,7 +151,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
   })
 
   describe("a decision that arrives as the time limit ends", () => {
-    test("has exactly one outcome, which is the recorded one, in each of 60 races", async () => {
+    test("a decision that arrives as the time limit ends has exactly one outcome, which is the recorded one, in each of 60 races", async () => {
       const outcomes = { approve: 0, deny: 0 }
       const steps = Array.from({ length: 60 }, (_, n) => act({ n }))
       let asked = 0

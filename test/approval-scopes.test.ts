@@ -57,11 +57,11 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       expect(await afterAlways(part("Bash", { command: "git diff --stat" }))).toHaveLength(1)
     })
 
-    test("it covers no other tool with the same arguments", async () => {
+    test("an `always` covers no other tool with the same arguments", async () => {
       expect(await afterAlways(part("act", { command: "git diff" }))).toEqual([])
     })
 
-    test("it covers no other run", async () => {
+    test("an `always` covers no other run", async () => {
       const store = newStore()
       const first = asker({ decision: "always" })
       await processOver(store, [act(), "end"], { policy: { onAsk: first.onAsk } }).runtime.run({ task: "go" })
@@ -70,7 +70,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       expect(other.ran).toEqual([])
     })
 
-    test("it covers no other node of the run", async () => {
+    test("an `always` covers no other node of the run", async () => {
       const store = newStore()
       const first = asker({ decision: "always" })
       const policy = { onAsk: first.onAsk }
@@ -80,7 +80,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       expect(other.ran).toEqual([])
     })
 
-    test("it covers no fork that was made before it", async () => {
+    test("an `always` covers no fork that was made before it", async () => {
       const store = newStore()
       const first = processOver(store, [act({ n: 1 })], pauses)
       await first.runtime.run({ task: "go", runId: "r" })
@@ -91,7 +91,7 @@ describe.each(stores)("with a store in %s", (_name, newStore) => {
       expect([other.ran, result.status]).toEqual([[{ n: 1 }], "paused"])
     })
 
-    test("it does not answer the question of a rule or of a service, now or later", async () => {
+    test("an `always` does not answer the question of a rule or of a service, now or later", async () => {
       for (const asking of [
         { rules: [{ ask: { tool: "act", args: { "/n": "2" } } }] },
         { services: [service({ decision: "ask", reason: "sure?" })] },

@@ -125,13 +125,13 @@ describe.each(cells)("%s, %s call", (name, kind) => {
   const first = { id: "c1", text: "one" }
   const second = { id: "c2", text: "two" }
 
-  test("that is allowed runs once, and is recorded", async () => {
+  test("a call that is allowed runs once, and is recorded", async () => {
     const { handle, ran } = open({ play: (program) => program.answer(first) })
     expect(await handle.result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
     expect(ran).toEqual(["one"])
   })
 
-  test("does not run if the decision about it throws, and is not recorded as run", async () => {
+  test("a call does not run if the decision about it throws, and is not recorded as run", async () => {
     const fails = () => Promise.reject(new Error("lost"))
     const { handle, ran } = open({
       play: (program) => program.answer(first),
@@ -141,7 +141,7 @@ describe.each(cells)("%s, %s call", (name, kind) => {
     expect(ran).toEqual([])
   })
 
-  test("is denied if the caller's gate throws", async () => {
+  test("a call is denied if the caller's gate throws", async () => {
     const gateBeforeTool = () => {
       throw new Error("lost")
     }
@@ -150,7 +150,7 @@ describe.each(cells)("%s, %s call", (name, kind) => {
     expect(ran).toEqual([])
   })
 
-  test.each(["afterwards", "at once"])("under the id of another call is decided anew, %s", async (when) => {
+  test.each(["afterwards", "at once"])("a call under the id of another call is decided anew, %s", async (when) => {
     const forbidden = { id: first.id, text: "forbidden" }
     const { handle, ran } = open({
       async play(program) {
@@ -165,7 +165,7 @@ describe.each(cells)("%s, %s call", (name, kind) => {
     expect(recorded(result)).toEqual(ran)
   })
 
-  test("under the id of another call runs at most once, as it is recorded", async () => {
+  test("a call under the id of another call runs at most once, as it is recorded", async () => {
     const { handle, ran } = open({ play: (program) => program.answer(first, { id: first.id, text: "two" }) })
     const result = await handle.result
     expect(result.status).toBe("done")
@@ -173,7 +173,7 @@ describe.each(cells)("%s, %s call", (name, kind) => {
     expect(new Set(ran).size).toBe(ran.length)
   })
 
-  test("with an effect that is cancelled while it runs has an unknown outcome", async () => {
+  test("a call with an effect that is cancelled while it runs has an unknown outcome", async () => {
     let isRunning = () => {}
     const running = new Promise<void>((resolve) => {
       isRunning = resolve
@@ -191,7 +191,7 @@ describe.each(cells)("%s, %s call", (name, kind) => {
     expect(await handle.result).toMatchObject({ status: "cancelled", toolCalls: [{ status: "unknown" }] })
   })
 
-  test("after the last turn does not run", async () => {
+  test("a call after the last turn does not run", async () => {
     const { handle, ran, seen } = open({
       input: { limits: { turns: 1 } },
       async play(program) {
@@ -207,7 +207,7 @@ describe.each(cells)("%s, %s call", (name, kind) => {
     expect(recorded(result)).toEqual(ran)
   })
 
-  test("after a limit of the run does not run", async () => {
+  test("a call after a limit of the run does not run", async () => {
     const { handle, ran } = open({
       async play(program) {
         await program.answer(first)
@@ -241,7 +241,7 @@ describe.each(cells)("%s, %s call", (name, kind) => {
     expect(recorded(result)).toEqual([])
   })
 
-  test("does not run if a person approves it after the end of the run", async () => {
+  test("a call does not run if a person approves it after the end of the run", async () => {
     const { asked, answer, onAsk } = lateAnswer({ decision: "approve" } as const)
     const { handle, ran } = open({
       config: { policy: { rules: [{ ask: { tool: "*" }, via: "wait" }], onAsk } },
@@ -261,7 +261,7 @@ const ownCells = cells.filter(([, kind]) => kind === "own")
 
 describe.each(ownCells)("%s, %s call", (name, kind) => {
   test.each(["is stopped", "ends its work"])(
-    "does not run if its gate answers after the end of a run whose program %s",
+    "a call does not run if its gate answers after the end of a run whose program %s",
     async (how) => {
       const { asked, answer, onAsk } = lateAnswer({ kind: "run", args: { command: "one" } } as const)
       const { handle, ran } = scene(name, kind, {
@@ -281,7 +281,7 @@ describe.each(ownCells)("%s, %s call", (name, kind) => {
     },
   )
 
-  test("whose decision throws is recorded as denied", async () => {
+  test("a call whose decision throws is recorded as denied", async () => {
     const { handle } = scene(name, kind, {
       play: (program) => program.answer({ id: "c1", text: "one" }),
       host: (real) => over(real, { authorize: () => Promise.reject(new Error("lost")) }),

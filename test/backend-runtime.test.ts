@@ -54,7 +54,7 @@ function scene(
 }
 
 describe("a limit of tokens or dollars", () => {
-  test("stops a session as soon as its reported usage has reached it", async () => {
+  test("a limit of tokens or dollars stops a session as soon as its reported usage has reached it", async () => {
     const { backend, open } = scene()
     let used = 0
     const reporting: Backend = {
@@ -83,7 +83,7 @@ describe("a limit of tokens or dollars", () => {
   })
 
   test.each(["end", "none"] as const)(
-    "is refused by a backend that reports its usage too late (%s)",
+    "a limit of tokens or dollars is refused by a backend that reports its usage too late (%s)",
     async (metering) => {
       const { open, written } = scene({ capabilities: { metering } })
       expect(await open().run({ task: "Go.", limits: { tokens: 10 } })).toMatchObject({
@@ -97,7 +97,7 @@ describe("a limit of tokens or dollars", () => {
   test.each([
     ["tokens", { tokens: 10 }, "budget_exceeded"],
     ["turns", { turns: 1 }, "max_turns"],
-  ])("that is used up opens no further session: %s", async (_, limits, code) => {
+  ])("a limit of tokens or dollars that is used up opens no further session: %s", async (_, limits, code) => {
     const { open, backend } = scene()
     let opened = 0
     const counted: Backend = {
@@ -123,7 +123,7 @@ describe("a tool that the backend runs itself", () => {
     ["a link that leads outside", "link/passwd", "is outside the workspace"],
     ["a policy file", "sub/longhaul.policy.yaml", "governs runs"],
     ["the records of runs", ".LONGHAUL/x", "governs runs"],
-  ])("does not write to %s, whatever the policy allows", async (_, path, reason) => {
+  ])("a tool of the backend does not write to %s, whatever the policy allows", async (_, path, reason) => {
     const { open, written } = scene({}, {}, { path })
     const result = await open().run({ task: "Write." })
     expect(written).toEqual([])
@@ -134,29 +134,32 @@ describe("a tool that the backend runs itself", () => {
     ["allowedTools does not name it", { allowedTools: ["Read"] }],
     ["disabledTools names it", { disabledTools: ["Write"] }],
     ["disabledTools has its backend's name of it", { disabledTools: ["fake_write"] }],
-  ])("does not run if %s, of the run or of its runtime, and its backend starts without it", async (_, restricted) => {
-    const tools = [counting("Read", "none").tool]
-    for (const isOfRun of [true, false]) {
-      const opened: (readonly string[])[] = []
-      const { open, written, backend } = scene({}, { tools })
-      const watched: Backend = {
-        ...backend,
-        open(request, env) {
-          opened.push(request.withoutTools)
-          return backend.open(request, env)
-        },
+  ])(
+    "a tool of the backend does not run if %s, of the run or of its runtime, and its backend starts without it",
+    async (_, restricted) => {
+      const tools = [counting("Read", "none").tool]
+      for (const isOfRun of [true, false]) {
+        const opened: (readonly string[])[] = []
+        const { open, written, backend } = scene({}, { tools })
+        const watched: Backend = {
+          ...backend,
+          open(request, env) {
+            opened.push(request.withoutTools)
+            return backend.open(request, env)
+          },
+        }
+        const runtime = open({ backend: watched, ...(!isOfRun && restricted) })
+        const result = await runtime.run({ task: "Write.", ...(isOfRun && restricted) })
+        expect(written).toEqual([])
+        expect(result.toolCalls).toMatchObject([
+          { status: "denied", error: "Write was denied: the run may not use this tool" },
+        ])
+        expect(opened).toEqual([["Write"]])
       }
-      const runtime = open({ backend: watched, ...(!isOfRun && restricted) })
-      const result = await runtime.run({ task: "Write.", ...(isOfRun && restricted) })
-      expect(written).toEqual([])
-      expect(result.toolCalls).toMatchObject([
-        { status: "denied", error: "Write was denied: the run may not use this tool" },
-      ])
-      expect(opened).toEqual([["Write"]])
-    }
-  })
+    },
+  )
 
-  test("does not run in a resumed run whose input did not allow it", async () => {
+  test("a tool of the backend does not run in a resumed run whose input did not allow it", async () => {
     const { open, written } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
     const rules = [{ allow: { tool: "*" } }] as const
     const paused = await open().run({ task: "Write.", runId: "r" })
@@ -169,7 +172,7 @@ describe("a tool that the backend runs itself", () => {
     expect(resumed.toolCalls).toMatchObject([{ status: "denied" }])
   })
 
-  test("may be named by allowedTools, although the runtime has no tool of that name", async () => {
+  test("a tool of the backend may be named by allowedTools, although the runtime has no tool of that name", async () => {
     const { open, written } = scene()
     expect(await open().run({ task: "Write.", allowedTools: ["Write"] })).toMatchObject({ status: "done" })
     expect(written).toHaveLength(1)
@@ -178,7 +181,7 @@ describe("a tool that the backend runs itself", () => {
   })
 
   test.each(["Wrte", "write", "*", "mcp:gh/*"])(
-    "fails the run before it starts if disabledTools has %s",
+    "a tool of the backend fails the run before it starts if disabledTools has %s",
     async (name) => {
       const { open, written } = scene()
       const result = await open().run({ task: "Write.", disabledTools: [name] })
@@ -192,7 +195,7 @@ describe("a tool that the backend runs itself", () => {
     ["disabledTools names it", { disabledTools: ["Write"] }],
     ["allowedTools does not name it", { allowedTools: ["Grep"] }],
   ])(
-    "fails the run before it starts if %s, and the vendor neither asks about it nor starts without it",
+    "a tool of the backend fails the run before it starts if %s, and the vendor neither asks about it nor starts without it",
     async (_, restricted) => {
       const enforcement = [{ ...unasked, tools: "*" }]
       const { open, written } = scene({ capabilities: { enforcement } })
@@ -202,7 +205,7 @@ describe("a tool that the backend runs itself", () => {
     },
   )
 
-  test("does not search a folder with a file that Read is denied, and searches another", async () => {
+  test("a tool of the backend does not search a folder with a file that Read is denied, and searches another", async () => {
     for (const folder of ["open", "closed"]) mkdirSync(join(workspace, folder))
     writeFileSync(join(workspace, "closed/.env"), "KEY=1")
     const policy = { rules: [{ allow: { tool: "*" } }, { deny: { tool: "Read", path: "**/.env" } }] } as const
@@ -225,7 +228,7 @@ describe("a tool that the backend runs itself", () => {
     ])
   })
 
-  test("gets the value of a secret, and the journal its reference", async () => {
+  test("a tool of the backend gets the value of a secret, and the journal its reference", async () => {
     const secret = "tide-secret-4711"
     const { open, written } = scene({}, { secrets: { TIDE: secret } }, { path: "a", text: `key ${secret}` })
     const runtime = open()
@@ -237,7 +240,7 @@ describe("a tool that the backend runs itself", () => {
     expect(JSON.stringify(records)).toContain("{{secret:TIDE}}")
   })
 
-  test("asks `onAsk` and waits; an edit is decided again", async () => {
+  test("a tool of the backend asks `onAsk` and waits; an edit is decided again", async () => {
     const rules = [{ ask: { tool: "Write" } }, { deny: { tool: "Write", path: "b" } }]
     const asked = (path: string) => ({
       policy: { rules, onAsk: () => ({ decision: "approve", args: { path } }) as const },
@@ -250,7 +253,7 @@ describe("a tool that the backend runs itself", () => {
     expect(denied.written).toEqual([])
   })
 
-  test("that was running when the process died is flagged, and its session is not continued", async () => {
+  test("a tool of the backend that was running when the process died is flagged, and its session is not continued", async () => {
     let hang = true
     const died = scene({
       script: ({ messages }) => {
@@ -269,7 +272,7 @@ describe("a tool that the backend runs itself", () => {
     expect(resumed).toMatchObject({ status: "done", text: "I check first.", toolCalls: [{ status: "unknown" }] })
   })
 
-  test("of a resumed session that is lost is asked for again, with the approval", async () => {
+  test("a call in a resumed session that is lost is asked for again, with the approval", async () => {
     const { open, written, sessions } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
     const again: SimulatedRequest[] = []
     const paused = await open().run({ task: "Write." })
@@ -370,7 +373,7 @@ describe("auto", () => {
   const named = (name: string, script: FakeBackendOptions["script"], features: readonly Feature[]) =>
     fakeBackend({ name, script, capabilities: { features } })
 
-  test("BK-21 chooses a backend that works here and has what the work needs, and records why", async () => {
+  test("BK-21 a run chooses a backend that works here and has what the work needs, and records why", async () => {
     const absent = named("absent", () => "absent", ["code_execution", "file_access"])
     const gone = { ...absent, probe: async () => ({ found: false, login: "unknown" }) as const }
     const plain = named("plain", () => "plain", ["tools"])
@@ -381,7 +384,7 @@ describe("auto", () => {
     expect(result).toMatchObject({ status: "done", text: "I am the coder.", backend: "coder" })
     for await (const record of runtime.events(result.runId)) {
       if (record.type !== "choice") continue
-      expect(record.reasons).toEqual(["Required: code_execution.", "It is the first that has all of it."])
+      expect(record.reasons).toEqual(["Required: code_execution.", "It is the first that has all of these."])
     }
   })
 
@@ -535,18 +538,18 @@ describe("a run that moves to another backend", () => {
     return { resume }
   }
 
-  test("goes on if the files that it used are as it left them", async () => {
+  test("a run that moves to another backend goes on if the files that it used are as it left them", async () => {
     const { resume } = await failedRun()
     expect(await resume()).toMatchObject({ status: "done", text: "Finished on native.", backend: "native" })
   })
 
-  test("pauses if a file that it used was deleted", async () => {
+  test("a run that moves to another backend pauses if a file that it used was deleted", async () => {
     const { resume } = await failedRun()
     rmSync(join(workspace, "moved.txt"))
     expect((await resume()).pause).toMatchObject({ reason: "handover", text: expect.stringContaining("moved.txt") })
   })
 
-  test("pauses and says which files have changed, and goes on when it is resumed again", async () => {
+  test("a run that moves to another backend pauses and says which files have changed, and goes on when it is resumed again", async () => {
     const { resume } = await failedRun()
     writeFileSync(join(workspace, "moved.txt"), "changed by a person")
     expect(await resume()).toMatchObject({
@@ -675,7 +678,7 @@ describe("a failure that may pass", () => {
   test.each([
     ["the first request", 1],
     ["a request after a call, which does not run again", 2],
-  ])("at %s is repeated in the vendor's session, and recorded as a retry", async (_, at) => {
+  ])("a turn that fails at %s is repeated in the vendor's session, and recorded as a retry", async (_, at) => {
     const { open, backend, written, count } = failing(at)
     const origins: string[] = []
     const watched: Backend = {
@@ -695,7 +698,7 @@ describe("a failure that may pass", () => {
     expect(origins).toEqual(["history", "session"])
   })
 
-  test("while a call is open flags the call, and does not run it again", async () => {
+  test("a failure of the backend while a call is open flags the call, and does not run it again", async () => {
     const { open, backend, written } = failing()
     const origins: string[] = []
     const breaking: Backend = {
@@ -728,19 +731,19 @@ describe("a failure that may pass", () => {
     expect(written.length).toBeLessThanOrEqual(1)
   })
 
-  test("that does not pass fails the run after three attempts", async () => {
+  test("a failure of the backend that does not pass fails the run after three attempts", async () => {
     const { open, count } = failing(1, 2, 3, 4)
     expect(await open().run({ task: "Write." })).toMatchObject({ status: "failed", error: { code: "overloaded" } })
     expect(count()).toBe(3)
   })
 
-  test("has three attempts at each turn, however many the turns before took", async () => {
+  test("each turn that fails has three attempts, however many the turns before took", async () => {
     const { open, count } = failing(1, 2, 4, 5)
     expect(await open().run({ task: "Write." })).toMatchObject({ status: "done", text: "Done." })
     expect(count()).toBe(6)
   })
 
-  test("is not repeated by a backend that repeats its requests itself", async () => {
+  test("a failed turn is not repeated by a backend that repeats its requests itself", async () => {
     const { open, backend, count } = failing(1)
     const repeating = { ...backend, capabilities: { ...backend.capabilities, retries: true } } as const
     expect(await open({ backend: repeating }).run({ task: "Write." })).toMatchObject({ status: "failed" })
@@ -761,14 +764,14 @@ describe("a resume, on any backend, first ends the programs that the dead owner 
   }
   const native = { backend: "native", model: scriptedModel(["Done.", "Done."]) } as const
 
-  test("of a run with a session", async () => {
+  test("a resume of a run with a session first ends the programs that the dead owner left", async () => {
     const { open } = scene({}, { policy: { rules: [{ ask: { tool: "Write" }, via: "pause" }] } })
     await open().run({ task: "Write.", runId: "r" })
     const resume = () => open(native).resume({ runId: "r", decision: "deny", backend: "native" })
     expect(await isSwept(resume)).toBe(true)
   })
 
-  test("of a run whose program had not opened its session", async () => {
+  test("a resume of a run whose program had not opened its session first ends the programs that the dead owner left", async () => {
     const { open, backend } = scene()
     const recorded: string[] = []
     const opening: Backend = {
@@ -787,7 +790,7 @@ describe("a resume, on any backend, first ends the programs that the dead owner 
     expect(await isSwept(() => open(native).resume({ runId: "r", backend: "native" }))).toBe(true)
   })
 
-  test("but not of a run that never had one: its shells report what they end", async () => {
+  test("a resume of a run that never had a session ends no programs: its shells report what they end", async () => {
     const { open } = scene({}, native)
     await open().run({ task: "Write.", runId: "r", limits: { tokens: 1 } })
     expect(await isSwept(() => open(native).resume({ runId: "r", limits: { tokens: 100_000 } }))).toBe(false)

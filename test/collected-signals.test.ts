@@ -73,25 +73,28 @@ afterEach(() => {
 })
 
 describe.each(Object.entries(waits))("the wait for %s, whose signal nothing else refers to,", (_, wait) => {
-  test.each(["its time limit", "the caller's abort"])("ends with %s after a garbage collection", async (end) => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
-    const caller = new AbortController()
-    let isAborted = false
-    await new Promise<void>((resolve) => {
-      const waiting = wait(caller.signal, (signal) => {
-        signal.addEventListener("abort", () => {
-          isAborted = true
+  test.each(["its time limit", "the caller's abort"])(
+    "the wait ends with %s after a garbage collection",
+    async (end) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+      const caller = new AbortController()
+      let isAborted = false
+      await new Promise<void>((resolve) => {
+        const waiting = wait(caller.signal, (signal) => {
+          signal.addEventListener("abort", () => {
+            isAborted = true
+          })
+          resolve()
         })
-        resolve()
+        waiting.catch(() => {})
       })
-      waiting.catch(() => {})
-    })
-    await collectGarbage()
-    expect(isAborted).toBe(false)
-    if (end === "its time limit") vi.advanceTimersByTime(LIMIT_MS)
-    else caller.abort()
-    expect(isAborted).toBe(true)
-  })
+      await collectGarbage()
+      expect(isAborted).toBe(false)
+      if (end === "its time limit") vi.advanceTimersByTime(LIMIT_MS)
+      else caller.abort()
+      expect(isAborted).toBe(true)
+    },
+  )
 })
 
 test("an extension's wait for the signal of its run ends with the run's abort after a garbage collection", async () => {

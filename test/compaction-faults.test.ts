@@ -96,7 +96,7 @@ describe("facts", () => {
 })
 
 describe("agents", () => {
-  test("those that work and those that have ended are in the head with their ids, and an answer is not kept as a person's words", async () => {
+  test("agents that work and those that have ended are in the head with their ids, and an answer is not kept as a person's words", async () => {
     let open = () => {}
     const opened = new Promise<void>((resolve) => {
       open = resolve
@@ -138,7 +138,7 @@ describe("the summary", () => {
     "is too long itself": new LonghaulError("context_overflow", "prompt is too long"),
   }
   test.each(Object.entries(unusable))(
-    "if it %s, the run goes on with an extract and a warning",
+    "a run goes on with an extract and a warning if its summary %s",
     async (_how, summary) => {
       const run = await runTurns({ ...talkative, turn: chatter, summary: () => summary })
       expect(run.result).toMatchObject({ status: "done", text: "Finished." })
@@ -148,7 +148,7 @@ describe("the summary", () => {
     },
   )
 
-  test("it is requested without tools, as one message of plain text within half of the window, and retried", async () => {
+  test("the summary is requested without tools, as one message of plain text within half of the window, and retried", async () => {
     let failed = 0
     const run = await runTurns({
       ...talkative,
@@ -166,7 +166,7 @@ describe("the summary", () => {
     expect(run.records.filter(({ type }) => type === "retry")).toHaveLength(1)
   })
 
-  test("another model may write it, with own instructions", async () => {
+  test("another model may write the summary, with own instructions", async () => {
     const writer = countingModel({ window: 100_000, turn: () => "unused", summary: () => "Written elsewhere." })
     const config: RuntimeConfig = { compaction: { model: writer.model, instructions: "Mention the sheep." } }
     const run = await runTurns({ ...talkative, turn: chatter, config })
@@ -277,14 +277,14 @@ describe("failure modes of other systems", () => {
     checkRequests(run)
   })
 
-  test("dying requests: one that stays too long is tried three times at most", async () => {
+  test("a request that stays too long is tried three times at most", async () => {
     const refusal = () => new LonghaulError("context_overflow", "The provider responded with 413: too large")
     const run = await runTurns({ window: 1, declared: 16_000, turns: 3, result: () => "ok", refusal })
     expect(run.result.error?.code).toBe("compaction_stuck")
     expect(run.requests.length).toBeLessThanOrEqual(3)
   })
 
-  test("FAIL-30 dying requests: HTTP 413 in the middle of a run is recovered in the same turn", async () => {
+  test("FAIL-30 a request that dies with HTTP 413 in the middle of a run is recovered in the same turn", async () => {
     let refused = 0
     const run = await runTurns({
       window: 200_000,
@@ -300,7 +300,7 @@ describe("failure modes of other systems", () => {
     checkRequests(run)
   })
 
-  test("dying requests: an answer that the window cut is dropped with its early calls, and asked for again", async () => {
+  test("an answer that the window cut is dropped with its early calls, and asked for again", async () => {
     let cuts = 0
     const run = await runTurns({
       window: 200_000,
@@ -396,7 +396,7 @@ describe("a process that dies", () => {
     config: { limits: { turns: 500, tokens: 10_000_000 } },
   }
 
-  test("at any record: no summary is made again once it is durable, and the reserve of a lost one counts", async () => {
+  test("a process that dies at any record makes no summary again once it is durable, and the reserve of a lost one counts", async () => {
     const whole = await runTurns(options)
     expect(whole.result.status).toBe("done")
     const heads = (records: readonly RunRecord[]) => records.filter((record) => record.type === "compaction").length

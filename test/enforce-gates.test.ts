@@ -101,19 +101,19 @@ const broken: readonly (readonly [string, ToolPolicy])[] = [
 ]
 
 describe.each(columns)("%s, %s: a call", (_, __, framework) => {
-  test("that is allowed runs", async () => {
+  test("a call that is allowed runs", async () => {
     const ran: string[] = []
     await framework(textPolicy(), (text) => ran.push(text))("c1", "one")
     expect(ran).toEqual(["one"])
   })
 
-  test.each(broken)("does not run if its policy %s", async (_name, policy) => {
+  test.each(broken)("a call does not run if its policy %s", async (_name, policy) => {
     const ran: string[] = []
     await framework(policy, (text) => ran.push(text))("c1", "one").catch(() => {})
     expect(ran).toEqual([])
   })
 
-  test.each(["afterwards", "at once"])("under the id of another call is decided anew, %s", async (when) => {
+  test.each(["afterwards", "at once"])("a call under the id of another call is decided anew, %s", async (when) => {
     const ran: string[] = []
     const call = framework(textPolicy(), (text) => ran.push(text))
     const first = call("c1", "one")

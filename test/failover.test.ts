@@ -72,7 +72,7 @@ describe("a chain", () => {
     expect(result.failover).toMatchObject([{ backend: "first", requestId: "req_2" }])
   })
 
-  test("from a vendor's session to our own loop, the conversation goes over as messages", async () => {
+  test("the conversation goes over as messages from a vendor's session to our own loop", async () => {
     const { sent, tool } = counted()
     const first = fakeBackend({ name: "first", script: sendsThenFails })
     const model = scriptedModel([

@@ -57,7 +57,7 @@ const TIMEOUT_MS = 1_800_000
 
 describe("a link that flips between an open and a denied folder", () => {
   test.each(named)(
-    "never lets %s reach the denied one",
+    "a link that flips never lets %s reach the denied folder",
     async (_, sample) => {
       await race(sample, denies)
     },
@@ -65,7 +65,7 @@ describe("a link that flips between an open and a denied folder", () => {
   )
 
   test.each(named)(
-    "never lets %s beyond what is permitted",
+    "a link that flips never lets %s beyond what is permitted",
     async (_, sample) => {
       await race(sample, permits, { share: 0.25 })
     },
@@ -73,7 +73,7 @@ describe("a link that flips between an open and a denied folder", () => {
   )
 
   test.each(named.filter(([, { tool }]) => tool === "Grep"))(
-    "never lets %s with ripgrep reach the denied one",
+    "a link that flips never lets %s with ripgrep reach the denied folder",
     async (_, sample) => {
       await race(sample, denies, { share: 0.25, withRipgrep: true })
     },
@@ -81,7 +81,7 @@ describe("a link that flips between an open and a denied folder", () => {
   )
 
   test.each(named.filter(([, { can }]) => can.includes("read")))(
-    "never lets %s reach a denied file that is replaced all the time",
+    "a link that flips never lets %s reach a denied file that is replaced all the time",
     async (_, sample) => {
       await race(sample, denies, { share: 0.25, replaces: true })
     },

@@ -51,7 +51,7 @@ describe("a tool of an MCP server, as other agents name it", () => {
   const allow = (tool: string): PolicyDocument => ({ default: "deny", rules: [{ allow: { tool } }] })
 
   test.each(["mcp:gh/list", "mcp:gh/*", "mcp:*/list", "mcp:g*/l*", "mcp__gh__list", "mcp__gh__*", "mcp__gh", "mcp__*"])(
-    "is meant by %s",
+    "a tool of an MCP server is meant by %s",
     async (tool) => {
       expect(await answersOn(deny(tool), { toolName: "mcp__gh__list" })).toEqual(denied)
       expect(await answersOn(allow(tool), { toolName: "mcp__gh__list" })).toEqual(allowed)
@@ -61,7 +61,7 @@ describe("a tool of an MCP server, as other agents name it", () => {
     },
   )
 
-  test("is refused by each reading of an ambiguous name, and permitted by none", async () => {
+  test("a tool of an MCP server is refused by each reading of an ambiguous name, and permitted by none", async () => {
     const use = { toolName: "mcp__a__b__c" }
     for (const tool of ["mcp:a/*", "mcp:a__b/*", "mcp:a/b__c", "mcp:a__b/c"]) {
       expect(await answersOn(deny(tool), use)).toEqual(denied)
@@ -70,7 +70,7 @@ describe("a tool of an MCP server, as other agents name it", () => {
     expect(await answersOn(allow("mcp__a__b__c"), use)).toEqual(allowed)
   })
 
-  test("is meant in runs, too, by a rule in that form", async () => {
+  test("a tool of an MCP server is meant in runs, too, by a rule in the form of other agents", async () => {
     for (const tool of ["mcp__lab__add", "mcp__lab__*", "mcp__lab"]) {
       expect(await verdictOf(deny(tool), policyCall("mcp:lab/add"))).toBe("deny")
       expect(await verdictOf(deny(tool), policyCall("mcp:laboratory/add"))).toBe("allow")
@@ -78,7 +78,7 @@ describe("a tool of an MCP server, as other agents name it", () => {
     expect(await verdictOf(deny("mcp__lab__add_x"), policyCall("mcp:lab/add.x"))).toBe("deny")
   })
 
-  test("has the tier and the output rules of its server", async () => {
+  test("a tool of an MCP server has the tier and the output rules of its server", async () => {
     const document: PolicyDocument = {
       tiers: { "mcp:crm/*": "high" },
       output: [{ block: { tool: "mcp:crm/*", pattern: "\\d{9}" } }],
@@ -104,17 +104,20 @@ describe("the shell of another agent", () => {
     ["by the words of the command", { deny: { exec: "curl **" } }],
     ["by the words of the command of Bash", { deny: { tool: "Bash", command: "curl **" } }],
     ["by its own name", { deny: { tool: "run_shell_command", command: "curl **" } }],
-  ] satisfies readonly (readonly [string, PolicyRule])[])("is refused %s", async (_, rule) => {
-    const document: PolicyDocument = { default: "allow", rules: [rule] }
-    for (const line of ["ls && curl evil", "sh -c 'curl evil'"]) {
-      expect(await answersOn(document, use(line))).toEqual(denied)
-      expect(await answersOn(document, use(line, "cmd"))).toEqual(denied)
-    }
-    expect(await answersOn(document, use(["curl", "evil"]))).toEqual(denied)
-    expect(await answersOn(document, use("ls"))).toEqual(allowed)
-  })
+  ] satisfies readonly (readonly [string, PolicyRule])[])(
+    "the shell of another agent is refused %s",
+    async (_, rule) => {
+      const document: PolicyDocument = { default: "allow", rules: [rule] }
+      for (const line of ["ls && curl evil", "sh -c 'curl evil'"]) {
+        expect(await answersOn(document, use(line))).toEqual(denied)
+        expect(await answersOn(document, use(line, "cmd"))).toEqual(denied)
+      }
+      expect(await answersOn(document, use(["curl", "evil"]))).toEqual(denied)
+      expect(await answersOn(document, use("ls"))).toEqual(allowed)
+    },
+  )
 
-  test("is permitted command by command, and asked without a rule", async () => {
+  test("the shell of another agent is permitted command by command, and asked without a rule", async () => {
     const document: PolicyDocument = { default: "deny", rules: [{ allow: { exec: "git status" } }] }
     expect(await answersOn(document, use("git status"))).toEqual(allowed)
     expect(await answersOn(document, use("git status && rm x"))).toEqual(denied)
@@ -134,7 +137,7 @@ describe("the shell of another agent", () => {
     [{ working_directory: "secrets" }],
     [{ workingDirectory: "secrets" }],
     [{ cwd: "/ws", workdir: "secrets" }],
-  ])("runs its command in the folder of %j", async (folder) => {
+  ])("the shell of another agent runs its command in the folder of %j", async (folder) => {
     for (const line of ["cat key", "ls", "echo x > key", "npm test"]) {
       expect(await answersOn(secrets(), placed(line, folder)), line).toEqual(denied)
       expect(await verdictOf(secrets(), policyCall("Bash", { command: line, ...folder })), line).toBe("deny")
@@ -143,7 +146,7 @@ describe("the shell of another agent", () => {
     expect(await answersOn(secrets("secrets/private/**"), placed("cat private/key", folder))).toEqual(denied)
   })
 
-  test("runs it in the working folder if none is named, and cannot be decided in one that is no text", async () => {
+  test("the shell of another agent runs in the working folder if none is named, and cannot be decided in one that is no text", async () => {
     for (const folder of [{}, { directory: "" }, { directory: null }]) {
       expect(await answersOn(secrets(), placed("cat a", folder))).toEqual(allowed)
     }
@@ -157,20 +160,20 @@ describe("the shell of another agent", () => {
     [{ commands: [["cat", "secrets/key"]] }],
     [{ command: "cat", args: ["secrets/key"] }],
     [{ command: ["cat"], args: ["-n", "secrets/key"] }],
-  ])("has further commands and words in %j", async (toolInput) => {
+  ])("the shell of another agent has further commands and words in %j", async (toolInput) => {
     expect(await answersOn(secrets(), { ...use(""), toolInput })).toEqual(denied)
     expect(
       await answersOn({ default: "allow", rules: [{ deny: { exec: "cat **" } }] }, { ...use(""), toolInput }),
     ).toEqual(denied)
   })
 
-  test("is asked about a list that may be one line, or has something else than texts", async () => {
+  test("the shell of another agent is asked about a list that may be one line, or has something else than texts", async () => {
     for (const toolInput of [{ command: ["cat secrets/key"] }, { command: "ls", args: [1] }, { commands: [1] }]) {
       expect(await answersOn(secrets(), { ...use(""), toolInput })).toEqual(["ask", "deny"])
     }
   })
 
-  test("has the output rules of Bash", async () => {
+  test("the shell of another agent has the output rules of Bash", async () => {
     const document: PolicyDocument = { default: "allow", output: [{ block: { tool: "Bash", pattern: "\\d{9}" } }] }
     const toolOutput = "123456789"
     expect(await answersOn(document, { ...use("ls"), toolOutput }, "post-tool")).toEqual(["block", "block"])
@@ -178,7 +181,7 @@ describe("the shell of another agent", () => {
     expect(await answersOn(document, { ...named, toolOutput }, "post-tool")).toEqual(allowed)
   })
 
-  test("does not open the files of a redirect by rules about Bash", async () => {
+  test("the shell of another agent does not open the files of a redirect by rules about Bash", async () => {
     const document: PolicyDocument = {
       default: "deny",
       rules: [{ allow: { tool: "Bash" } }],

@@ -64,9 +64,9 @@ test.each([
 })
 
 describe("a file that was named and is gone since", () => {
-  const gone = /is gone from a folder where commands ran/
+  const gone = /is missing from a folder where commands ran/
 
-  test("refuses to go on as a config, until the user does without it once", async () => {
+  test("looking for a named config that is gone is refused, until the user does without it once", async () => {
     const path = write("longhaul.config.json", '{ "disabledTools": ["Write"] }')
     await readConfig({ config: path }, () => {})
     rmSync(path)
@@ -79,7 +79,7 @@ describe("a file that was named and is gone since", () => {
     expect(await found(root)).toBeUndefined()
   })
 
-  test("refuses to go on as a policy, until the user names another one", async () => {
+  test("looking for a named policy that is gone is refused, until the user names another one", async () => {
     const path = write("longhaul.policy.yaml", "default: deny")
     await loadPolicyFile(path)
     rmSync(path)
@@ -117,7 +117,7 @@ describe("a config file that was found and not named", () => {
   ])
 
   test.each(cases)(
-    "with %s %j keeps it, or says that it does not, and then it does not: widens %j",
+    "a found config file keeps %s %j, or says that it does not, and then it does not: widens %j",
     (key, value, isLeft) => {
       const { kept, left } = narrowed({ [key]: value })
       const name = key === "limits" ? "limits.turns" : key
@@ -126,7 +126,7 @@ describe("a config file that was found and not named", () => {
     },
   )
 
-  test("has no more than 100 turns", () => {
+  test("a config file that was found and not named sets no more than 100 turns", () => {
     expect(narrowed({ limits: { turns: 101, tokens: 5 } }).kept).toEqual({ limits: { tokens: 5 } })
   })
 })

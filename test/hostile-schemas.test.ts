@@ -25,7 +25,7 @@ const hostile: readonly (readonly [string, string])[] = [
 const texts = (part: string) => [4_000, 8_000, 16_000].map((length) => `${part.repeat(length / part.length)}!`)
 
 describe.each(hostile)("the pattern %s", (pattern, part) => {
-  test("is checked in linear time as a pattern of texts, of keys and of property names", async () => {
+  test("a slow pattern is checked in linear time as a pattern of texts, of keys and of property names", async () => {
     for (const text of texts(part)) {
       expect(await schemaIssues({ type: "string", pattern }, text, "value")).toHaveLength(1)
       const byKey = { patternProperties: { [pattern]: false }, additionalProperties: { type: "number" } }
@@ -36,7 +36,7 @@ describe.each(hostile)("the pattern %s", (pattern, part) => {
     }
   })
 
-  test("of an MCP server blocks nothing: the call is refused and the run goes on", async () => {
+  test("a slow pattern of an MCP server blocks nothing: the call is refused and the run goes on", async () => {
     const inputSchema = { type: "object", properties: { text: { type: "string", pattern } } }
     const served = await serveScene({
       tools: () => [{ name: "put", description: "Puts.", inputSchema }],
@@ -51,7 +51,7 @@ describe.each(hostile)("the pattern %s", (pattern, part) => {
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
   })
 
-  test("in the schema of an MCP tool's results blocks nothing, and the result is the tool's", async () => {
+  test("a slow pattern in the schema of an MCP tool's results blocks nothing, and the result is the tool's", async () => {
     const outputSchema = { type: "object", properties: { text: { type: "string", pattern } } }
     const served = await serveScene({
       tools: () => [{ name: "put", description: "Puts.", inputSchema: { type: "object" }, outputSchema }],
@@ -72,7 +72,7 @@ describe.each(hostile)("the pattern %s", (pattern, part) => {
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
   })
 
-  test("in the schema of an agent's answer blocks nothing", async () => {
+  test("a slow pattern in the schema of an agent's answer blocks nothing", async () => {
     const schema = { type: "object", properties: { text: { type: "string", pattern } }, required: ["text"] }
     const agent = { name: "Agent", args: { description: "x", prompt: "answer", schema } }
     const answer = JSON.stringify({ text: texts(part).at(-1) })
@@ -94,7 +94,7 @@ describe("the path of an operation in a stranger's document", () => {
     ["parameters with one character between them", `/${Array(12).fill("{a}").join("x")}/end`],
     ["such parameters in many segments", `${"/{a}x{b}".repeat(12)}/end`],
   ]
-  test.each(templates)("with %s blocks nothing", (_, template) => {
+  test.each(templates)("a path with %s blocks nothing", (_, template) => {
     const segments = template.split("/").length - 2
     expect(pathPattern(template).test(`${`/${"x".repeat(4_000)}`.repeat(segments)}/no`)).toBe(false)
   })

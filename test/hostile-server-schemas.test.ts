@@ -58,7 +58,7 @@ async function calling(inputSchema: JsonObject, calls: readonly JsonObject[]) {
 describe("a tool of an MCP server", () => {
   const pattern = { type: "object", properties: { text } }
 
-  test("with a pattern that cannot run in linear time is offered without it and with a warning", async () => {
+  test("a tool with a pattern that cannot run in linear time is offered without it and with a warning", async () => {
     const { result, put } = await calling(pattern, [{ text: "b" }])
     expect(put).toContain('"maxLength":100')
     expect(put).not.toContain("pattern")
@@ -67,19 +67,19 @@ describe("a tool of an MCP server", () => {
     expect(result.warnings).toContainEqual(expect.objectContaining({ code: "mcp_pattern_unchecked", message }))
   })
 
-  test("with such a pattern is called with a text that makes it backtrack, and nothing blocks", async () => {
+  test("a tool with a slow pattern is called with a text that makes it backtrack, and nothing blocks", async () => {
     const { result, reached } = await calling(pattern, [{ text: attack }])
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
     expect(reached).toEqual([expect.objectContaining({ arguments: { text: attack } })])
   })
 
-  test("with such a pattern still has the rest of its schema checked", async () => {
+  test("a tool with a slow pattern still has the rest of its schema checked", async () => {
     const { result, reached } = await calling(pattern, [{ text: "a".repeat(101) }])
     expect(result.toolCalls).toMatchObject([{ status: "error" }])
     expect(reached).toEqual([])
   })
 
-  test("whose schema doubles with each reference is withheld with a warning, and the others are offered", async () => {
+  test("a tool whose schema doubles with each reference is withheld with a warning, and the others are offered", async () => {
     const { result, put, offered } = await calling(doubling(40), [])
     expect(put).toBeUndefined()
     expect(offered.some((each) => each.startsWith("mcp__scene__other "))).toBe(true)
@@ -113,7 +113,7 @@ describe("an operation of an OpenAPI document", () => {
   const get = (q: string) => ({ service: "notes", method: "GET", path: "/notes", query: { q } })
   const post = (title: string) => ({ service: "notes", method: "POST", path: "/notes", body: { title } })
 
-  test("with patterns that cannot run in linear time loses them alone, and a warning of each run names them", async () => {
+  test("an operation with patterns that cannot run in linear time loses them alone, and a warning of each run names them", async () => {
     const { services, warnings, tools } = await opened()
     const operations = JSON.stringify(services.notes?.operations)
     expect(operations).not.toContain('"pattern"')
@@ -129,7 +129,7 @@ describe("an operation of an OpenAPI document", () => {
     ["a body", post(attack), post("a".repeat(101)), "ApiCall"],
     ["an argument of its own tool", { q: attack }, { q: "a".repeat(101) }, "notes_findNotes"],
   ])(
-    "with such a pattern for %s is called with a text that makes it backtrack, and nothing blocks",
+    "an operation with a slow pattern for %s is called with a text that makes it backtrack, and nothing blocks",
     async (...each) => {
       const [, hostile, tooLong, name] = each
       const { call, requests } = await opened()

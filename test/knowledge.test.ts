@@ -81,7 +81,7 @@ const stores: Readonly<Record<string, () => Store>> = {
 }
 
 describe.each(Object.entries(stores))("knowledge in %s", (_, make) => {
-  test("KB-01 KB-06 KB-07 is found by words and read by reference, with an index and without one", async () => {
+  test("KB-01 KB-06 KB-07 a document is found by words and read by reference, with an index and without one", async () => {
     const store = make()
     await addDocuments(store, handbook)
     for (const isIndexed of [false, true]) {
@@ -128,14 +128,14 @@ describe("a search", () => {
     ["German with double s", "strasse", "produkte/kuendigung.md#kündigung"],
     ["English with an error", "exeptions", "handbook/leave.md#exceptions"],
     ["the beginning of a word", "parent", "handbook/leave.md#exceptions"],
-  ])("in %s finds its section first", async (_, query, ref) => {
+  ])("a search in %s finds its section first", async (_, query, ref) => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const library = await openKnowledge({ store })
     expect((await library.search(query, { limit: 5 }))[0]?.ref).toBe(ref)
   })
 
-  test("shows the part of a long section that matches, with the secrets masked before it is cut", async () => {
+  test("a search shows the part of a long section that matches, with the secrets masked before it is cut", async () => {
     const store = memoryStore()
     const secret = "sentinel-value-of-the-secret"
     await addDocuments(store, {
@@ -148,7 +148,7 @@ describe("a search", () => {
     expect(results.join()).not.toContain("sentinel")
   })
 
-  test("KB-04 returns at most maxSearchResults sections, five if nothing is set", async () => {
+  test("KB-04 a search returns at most maxSearchResults sections, five if nothing is set", async () => {
     const store = memoryStore()
     await addDocuments(store, {
       "b/a.md": Array.from({ length: 20 }, (_, index) => `# Part ${index}\n\nneedle\n`).join(""),
@@ -162,7 +162,7 @@ describe("a search", () => {
 })
 
 describe("ReadKnowledge", () => {
-  test("KB-07 cuts a long text at maxReadBytes, says so, and continues at an offset", async () => {
+  test("KB-07 ReadKnowledge cuts a long text at maxReadBytes, says so, and continues at an offset", async () => {
     const store = memoryStore()
     const text = `# Ä\n\n${"wörter ".repeat(3000)}\n\n# End\n\nlast`
     await addDocuments(store, { "b/a.md": text })
@@ -182,7 +182,7 @@ describe("ReadKnowledge", () => {
     expect(small.results[1]).toContain("is after its end")
   })
 
-  test("shows no part of a secret, wherever a part of the text begins or ends", async () => {
+  test("ReadKnowledge shows no part of a secret, wherever a part of the text begins or ends", async () => {
     const secret = "declared-7f3a9c1e55d0"
     const before = "words ".repeat(20)
     const store = memoryStore()
@@ -205,14 +205,14 @@ describe("ReadKnowledge", () => {
     }
   })
 
-  test("names the sections of a file if the one that was asked for is not there", async () => {
+  test("ReadKnowledge names the sections of a file if the one that was asked for is not there", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const { results } = await callsIn(store, [read("handbook/travel.md#ships")])
     expect(results[0]).toContain("handbook/travel.md#trains, handbook/travel.md#planes")
   })
 
-  test("KB-08 KB-09 FAIL-27 reads md, txt, json, csv and html; pdf and docx name what is missing", async () => {
+  test("KB-08 KB-09 FAIL-27 ReadKnowledge reads md, txt, json, csv and html; pdf and docx name what is missing", async () => {
     const store = memoryStore()
     const html =
       "<html><head><title>T</title><style>p{}</style><script>steal()</script></head><body><h1>Prices</h1>" +
@@ -272,7 +272,7 @@ describe("the index of a base", () => {
   }
   const indexFile = (store: Store) => store.folder("workspaces/default/knowledge/handbook")
 
-  test("KB-02 has the digests of the files and their sections, and no text of another base", async () => {
+  test("KB-02 the index of a base has the digests of the files and their sections, and no text of another base", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const { index, failed } = await buildKnowledgeIndex({ store, base: "handbook" })
@@ -289,7 +289,7 @@ describe("the index of a base", () => {
     expect(JSON.stringify(index)).not.toContain("退款")
   })
 
-  test("has its files in the same order, however long each takes to read", async () => {
+  test("the index of a base has its files in the same order, however long each takes to read", async () => {
     const store = memoryStore()
     const names = Array.from({ length: 20 }, (_, number) => `f${String(number).padStart(2, "0")}.md`)
     await addDocuments(store, Object.fromEntries(names.map((name) => [`slow/${name}`, "# Same\n\nthe same words"])))
@@ -301,7 +301,7 @@ describe("the index of a base", () => {
     expect(index.files.map(({ path }) => path)).toEqual(names)
   })
 
-  test("KB-03 is used: no document is read again; without it all are, once per run", async () => {
+  test("KB-03 an index is used: no document is read again; without it all are, once per run", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const without = counting()
@@ -317,7 +317,7 @@ describe("the index of a base", () => {
     expect(warnings).toEqual([])
   })
 
-  test("KB-03 that is stale is brought up to date in memory, for the changed files only", async () => {
+  test("KB-03 an index that is stale is brought up to date in memory, for the changed files only", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     await writeKnowledgeIndex({ store, base: "handbook" })
@@ -373,7 +373,7 @@ describe("the index of a base", () => {
         index.replace(/"fieldLength":\{.*?\},"averageFieldLength"/s, '"fieldLength":{},"averageFieldLength"'),
     ],
     ["with other fields", (index: string) => index.replace('"storedFields":', '"forgotten":')],
-  ])("KB-03 that is %s is replaced in memory, with a warning", async (_, damage) => {
+  ])("KB-03 an index that is %s is replaced in memory, with a warning", async (_, damage) => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     await writeKnowledgeIndex({ store, base: "handbook" })
@@ -390,7 +390,7 @@ describe("the index of a base", () => {
   test.each([
     ["missing", undefined],
     ["damaged in a way that only a search finds", '"index":[["leave",{"0":7}],["leave",null]]}}'],
-  ])("that is %s and could not be built once is built by the next search", async (_, damage) => {
+  ])("an index that is %s and could not be built once is built by the next search", async (_, damage) => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     if (damage !== undefined) {
@@ -413,7 +413,7 @@ describe("the index of a base", () => {
     expect(results.at(-1)).toContain("handbook/leave.md#leave")
   })
 
-  test("of a base that does not exist is an error that says how to begin", async () => {
+  test("indexing a base that does not exist is an error that says how to begin", async () => {
     await expect(writeKnowledgeIndex({ store: memoryStore(), base: "none" })).rejects.toMatchObject({
       code: "not_found",
     })
@@ -424,7 +424,7 @@ describe("the index of a base", () => {
 })
 
 describe("the extension", () => {
-  test("KB-04 gives nothing to a run that has none, whose workspace has none, or that switches it off", async () => {
+  test("KB-04 the extension gives nothing to a run that has none, whose workspace has none, or that switches it off", async () => {
     const empty = memoryStore()
     const store = memoryStore()
     await addDocuments(store, handbook)
@@ -443,7 +443,7 @@ describe("the extension", () => {
     expect(seen).toEqual(Array(4).fill([undefined, 0]))
   })
 
-  test("KB-05 shows a run only the folders that it names, also below a base", async () => {
+  test("KB-05 the extension shows a run only the folders that it names, also below a base", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const { system, results } = await callsIn(store, [search("leave nine days"), read("handbook/leave.md")], {
@@ -455,7 +455,7 @@ describe("the extension", () => {
     expect(results[1]).toContain("has no file")
   })
 
-  test("has each document once if a run names its folder and one above it", async () => {
+  test("the extension has each document once if a run names its folder and one above it", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const { system, results } = await callsIn(store, [search("sick")], {
@@ -467,7 +467,7 @@ describe("the extension", () => {
     expect(results[0]?.match(/^handbook\/people\/Sick leave\.md/gm)).toHaveLength(1)
   })
 
-  test("KB-04 is searched over all bases for the best sections, and numbers are found exactly", async () => {
+  test("KB-04 the knowledge is searched over all bases for the best sections, and numbers are found exactly", async () => {
     const store = memoryStore()
     const weak = Array.from({ length: 5 }, (_, index) => [
       `a/weak-${index}.md`,
@@ -489,7 +489,7 @@ describe("the extension", () => {
       "headers",
       { external: [{ name: "a", description: "d", url: "https://a.example", headers: { "x-key": "12345678" } }] },
     ],
-  ])("KB-12 with %s is refused on a runtime and allowed on a run", async (_, options) => {
+  ])("KB-12 the extension with %s is refused on a runtime and allowed on a run", async (_, options) => {
     expect(() => createRuntime({ model: scriptedModel([]), extensions: [knowledge(options)] })).toThrow(
       expect.objectContaining({ code: "config_invalid", message: expect.stringContaining("one run only") }),
     )
@@ -513,7 +513,7 @@ describe("the extension", () => {
     ],
     [{ external: Array(2).fill({ name: "a", description: "d", url: "https://a.example" }) }, "Two external documents"],
     [{ extractors: { exe: () => {} } }, "unknown key"],
-  ])("KB-12 with %j is config_invalid", (options, message) => {
+  ])("KB-12 the extension with %j is config_invalid", (options, message) => {
     // Safe: JavaScript callers have no compiler.
     const given = options as Parameters<typeof knowledge>[0]
     expect(() => knowledge(given)).toThrow(expect.objectContaining({ code: "config_invalid" }))
@@ -524,7 +524,7 @@ describe("the extension", () => {
     }
   })
 
-  test("KB-13 its results are offloaded, agents have its tools, and disabledTools removes them", async () => {
+  test("KB-13 the extension has its results offloaded, agents have its tools, and disabledTools removes them", async () => {
     const store = memoryStore()
     await addDocuments(store, { "b/a.md": `# A\n\n${"needle ".repeat(1000)}` })
     const offloaded = await callsIn(store, [read("b/a.md")], { compaction: { offload: true } })
@@ -549,7 +549,7 @@ describe("the extension", () => {
     expect(disabled.tools).toEqual(["SearchKnowledge"])
   })
 
-  test("keeps the tools of a run that is resumed after its knowledge was removed", async () => {
+  test("the extension keeps the tools of a run that is resumed after its knowledge was removed", async () => {
     const store = memoryStore()
     await addDocuments(store, { "b/a.md": "# A\n" })
     const gate = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
@@ -566,7 +566,7 @@ describe("the extension", () => {
     expect(result).toMatchObject({ status: "done", toolCalls: [{ name: "SearchKnowledge", status: "ok" }] })
   })
 
-  test("keeps the knowledge of workspaces apart", async () => {
+  test("the extension keeps the knowledge of workspaces apart", async () => {
     const store = memoryStore()
     await addDocuments(store, { "b/a.md": "# Secret\n" }, "acme")
     const { tools } = await callsIn(store, [])
@@ -575,7 +575,7 @@ describe("the extension", () => {
     expect(own.results[0]).toContain("b/a.md#secret")
   })
 
-  test("leaves out files whose names could mean something else, with a warning", async () => {
+  test("the extension leaves out files whose names could mean something else, with a warning", async () => {
     const store = memoryStore()
     await addDocuments(store, { "b/a.md": "# A\n", "b/a:b.md": "# B\n", "b/..": "x", "b/a%2fb.md": "# C\n" })
     const { system, warnings } = await callsIn(store, [])
@@ -583,7 +583,7 @@ describe("the extension", () => {
     expect(warnings).toHaveLength(2)
   })
 
-  test("KB-14 its parts can be used without a run", async () => {
+  test("KB-14 the parts of the extension can be used without a run", async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const library = await openKnowledge({ store, folders: ["handbook"] })

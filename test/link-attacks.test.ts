@@ -14,7 +14,7 @@ describe.each([
   ["a path that is denied", denies],
   ["a path that is not permitted", permits],
 ])("a link that another call of the turn makes to %s", (_, policy) => {
-  test.each(named)("is not followed by %s", async (_, sample) => {
+  test.each(named)("a link that another call of the turn makes is not followed by %s", async (_, sample) => {
     const result = await turn(
       [
         ["Prepare", {}],

@@ -56,7 +56,7 @@ describe.each([
   ["appending", fsStore],
   ["create-only", createOnlyStore],
 ])("a background run whose %s store is full for a moment", (_, newStore) => {
-  test("is failed with `storage` in this process, lost to others, and can be resumed by them", async () => {
+  test("a background run whose store is full for a moment is failed with `storage` here, lost to others, and can be resumed", async () => {
     const root = mkdtempSync(join(base, "store-"))
     const disk = fillable(newStore(root))
     const effects: string[] = []

@@ -74,7 +74,7 @@ describe("a tool of an MCP server", () => {
     ],
     ["its hints", [tool("read", { path: { type: "string" } }, { readOnlyHint: true }), tool("write", {})], "hints was"],
     ["its name", [tool("read_file", { path: { type: "string" } }), tool("write", {})], "it is new"],
-  ])("is withheld after it changed %s, and the warning shows the difference", async (_, changed, difference) => {
+  ])("a tool is withheld after it changed %s, and the warning shows the difference", async (_, changed, difference) => {
     const { run, change, listed } = await scene(plain)
     await run()
     change(changed)
@@ -83,7 +83,7 @@ describe("a tool of an MCP server", () => {
     expect(result.warnings).toMatchObject([{ code: "mcp_tool_changed", message: expect.stringContaining(difference) }])
   })
 
-  test('is offered with the same warning after it changed, if pins is "warn"', async () => {
+  test('a tool is offered with the same warning after it changed, if pins is "warn"', async () => {
     const { run, change, listed, url } = await scene(plain)
     const extension = () => mcp({ name: "mcpServers", servers: { scene: { url } }, pins: "warn" })
     await run()
@@ -93,7 +93,7 @@ describe("a tool of an MCP server", () => {
     expect(result.warnings).toMatchObject([{ code: "mcp_tool_changed" }])
   })
 
-  test("that changes while a run is paused is not called with the arguments that were approved before", async () => {
+  test("a tool that changes while a run is paused is not called with the arguments that were approved before", async () => {
     const { runtime, change, requests } = await scene(plain)
     const gate = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
     expect(await runtime([call("mcp__scene__write")], gate).run({ task: "x", runId: "r" })).toMatchObject({
@@ -105,7 +105,7 @@ describe("a tool of an MCP server", () => {
     expect(requests.filter(({ message }) => message?.method === "tools/call")).toEqual([])
   })
 
-  test("with a long name, or one that collides after cleaning, gets a short and unique one", async () => {
+  test("a tool with a long name, or one that collides after cleaning, gets a short and unique one", async () => {
     const long = "a".repeat(80)
     const { run, listed } = await scene([tool("a.b", {}), tool("a b", {}), tool(long, {}), tool("plain", {})])
     await run()
@@ -126,7 +126,7 @@ describe("many tools of MCP servers", () => {
     ),
   )
 
-  test("are listed by name only; ToolSearch describes them and CallTool calls them", async () => {
+  test("many tools are listed by name only; ToolSearch describes them and CallTool calls them", async () => {
     const { run, systems, listed, requests } = await scene(many)
     const look: ScriptedStep = (_, setup) => {
       systems.push(setup.system)
@@ -145,7 +145,7 @@ describe("many tools of MCP servers", () => {
     expect(sent?.message?.params).toMatchObject({ name: "tool_42", arguments: { value: 1 } })
   })
 
-  test("are under the policy and the hooks by their own names and arguments", async () => {
+  test("many tools are under the policy and the hooks by their own names and arguments", async () => {
     const { run, requests } = await scene(many)
     const hooked: string[] = []
     const config: RuntimeConfig = {
@@ -165,14 +165,14 @@ describe("many tools of MCP servers", () => {
     expect(sent).toMatchObject([{ name: "tool_4", arguments: { value: 10 } }])
   })
 
-  test("get no arguments that their schemas reject", async () => {
+  test("many tools get no arguments that their schemas reject", async () => {
     const { run, requests } = await scene(many)
     const result = await run([call("CallTool", { name: "mcp__scene__tool_4", args: { value: "1" } }), "done"])
     expect(JSON.stringify(result.toolCalls)).toContain("invalid_input")
     expect(requests.filter(({ message }) => message?.method === "tools/call")).toEqual([])
   })
 
-  test("that change while a run is paused are not called with the arguments that were approved before", async () => {
+  test("many tools that change while a run is paused are not called with the arguments that were approved before", async () => {
     const { runtime, change, requests } = await scene(many)
     const gate = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
     const pay = call("CallTool", { name: "mcp__scene__tool_4", args: { value: 1 } })

@@ -113,7 +113,7 @@ async function seenWith(respond: (message: SceneMessage, response: ServerRespons
 }
 
 describe("a token of the client that a server repeats", () => {
-  test.each(Object.entries(echoes))("in %s reaches nobody", async (_, [method, result]) => {
+  test.each(Object.entries(echoes))("a repeated token in %s reaches nobody", async (_, [method, result]) => {
     let repeated = 0
     const seen = await seenWith((message, response) => {
       if (message.method !== method) return false
@@ -125,16 +125,19 @@ describe("a token of the client that a server repeats", () => {
     expect(seen).not.toContain(asBase64(token).slice(0, 20))
   })
 
-  test.each(["tools/call", "resources/read", "resources/list"])("in a refusal of %s reaches nobody", async (method) => {
-    const seen = await seenWith((message, response) => {
-      if (message.method !== method) return false
-      return json(response, { id: message.id, error: { code: -32000, message: `No: ${token}`, data: { token } } })
-    })
-    expect(seen).toContain("refused: ")
-    expect(seen).not.toContain(token)
-  })
+  test.each(["tools/call", "resources/read", "resources/list"])(
+    "a repeated token in a refusal of %s reaches nobody",
+    async (method) => {
+      const seen = await seenWith((message, response) => {
+        if (message.method !== method) return false
+        return json(response, { id: message.id, error: { code: -32000, message: `No: ${token}`, data: { token } } })
+      })
+      expect(seen).toContain("refused: ")
+      expect(seen).not.toContain(token)
+    },
+  )
 
-  test("in reports of progress reaches nobody", async () => {
+  test("a repeated token in reports of progress reaches nobody", async () => {
     const seen = await seenWith(({ id, method, params }, response) => {
       if (method !== "tools/call") return false
       const progressToken = params._meta?.progressToken
@@ -149,7 +152,7 @@ describe("a token of the client that a server repeats", () => {
     expect(seen).not.toContain(token)
   })
 
-  test("in prompts reaches nobody", async () => {
+  test("a repeated token in prompts reaches nobody", async () => {
     const served = await serveScene({
       stateless: true,
       respond: ({ id, method }, _, response) => {

@@ -86,7 +86,7 @@ describe.each(["http", "stdio"])("a server of the revision 2026-07-28 over %s", 
   const serverOf = async (settings: AskingSettings = {}): Promise<McpServer> =>
     kind === "http" ? { url: (await http(settings)).url } : stdio(settings)
 
-  test("asks two questions in two rounds, answered by other processes, and acts once with the state that it gave", async () => {
+  test("a server asks two questions in two rounds, answered by other processes, and acts once with the state that it gave", async () => {
     const server = await serverOf()
     const first = await begin(server, "book")
     expect(first).toMatchObject({ status: "paused", pause: { reason: "input" } })
@@ -107,7 +107,7 @@ describe.each(["http", "stdio"])("a server of the revision 2026-07-28 over %s", 
     ])
   })
 
-  test("asks through onAsk, without a pause: an answer that does not match is not sent, and the question comes again", async () => {
+  test("a server asks through onAsk, without a pause: an answer that does not match is not sent, and the question comes again", async () => {
     const server = await serverOf()
     const asked: string[] = []
     const answers = ["Oslo", "two", '{"seats": 2}']
@@ -122,7 +122,7 @@ describe.each(["http", "stdio"])("a server of the revision 2026-07-28 over %s", 
     expect(ledger("leg")).toHaveLength(3)
   })
 
-  test("is told that the person declined in onAsk, and does not act", async () => {
+  test("a server is told that the person declined in onAsk, and does not act", async () => {
     const server = await serverOf()
     const policy = { onAsk: () => ({ decision: "deny" }) as const, rules: [{ allow: { tool: "*" } }] }
     const done = await begin(server, "book", { policy })
@@ -131,14 +131,14 @@ describe.each(["http", "stdio"])("a server of the revision 2026-07-28 over %s", 
     expect(ledger("effect")).toEqual([])
   })
 
-  test("is told that the person declined, and does not act", async () => {
+  test("a server is told that the person declined, and does not act", async () => {
     const server = await serverOf()
     await begin(server, "book")
     expect(outcomeOf(await answer(server, "deny"))).toBe("ok: not booked: decline")
     expect(ledger("effect")).toEqual([])
   })
 
-  test("asks two questions at once: people get one after the other, and the server both answers", async () => {
+  test("a server asks two questions at once: people get one after the other, and the server both answers", async () => {
     const server = await serverOf()
     expect(questionOf(await begin(server, "both"))).toContain("> A?")
     expect(questionOf(await answer(server, "first"))).toContain("> B?")
@@ -150,7 +150,7 @@ describe.each(["http", "stdio"])("a server of the revision 2026-07-28 over %s", 
 })
 
 describe("an answer", () => {
-  test("that does not match the schema never reaches the server: the question comes again with the reason", async () => {
+  test("an answer that does not match the schema never reaches the server: the question comes again with the reason", async () => {
     const server = { url: (await http()).url }
     await begin(server, "book")
     await answer(server, "Oslo")
@@ -179,7 +179,7 @@ describe("an answer", () => {
     [{ type: "array", items: { type: "string", enum: ["a", "b"] } }, "a, b", ["a", "b"]],
     [{ type: "string", oneOf: [{ const: "x", title: "X" }] }, "x", "x"],
     [{ type: "string" }, '{"only": "as JSON"}', "as JSON"],
-  ])("to the single field %j may be the plain text %j", async (field, text, value) => {
+  ])("an answer to the single field %j may be the plain text %j", async (field, text, value) => {
     const params = { message: "?", requestedSchema: { type: "object", properties: { only: field } } }
     const server = { url: (await http({ params })).url }
     await begin(server, "raw")
@@ -187,7 +187,7 @@ describe("an answer", () => {
     expect(outcomeOf(done)).toBe(`ok: ${JSON.stringify({ action: "accept", content: { only: value } })}`)
   })
 
-  test("with a wrong ticket changes nothing", async () => {
+  test("an answer with a wrong ticket changes nothing", async () => {
     const server = { url: (await http()).url }
     await begin(server, "book")
     const runtime = processWith(server, "unused")
@@ -197,7 +197,7 @@ describe("an answer", () => {
     expect((await runtime.status("r")).status).toBe("paused")
   })
 
-  test("reaches the server with the value of a secret, and the journal with its name", async () => {
+  test("an answer reaches the server with the value of a secret, and the journal with its name", async () => {
     const config = { secrets: { CITY: "Llanfairpwll-8812" } }
     const server = { url: (await http()).url }
     await begin(server, "book", config)
@@ -212,7 +212,7 @@ describe("an answer", () => {
 })
 
 describe("a server that misbehaves", () => {
-  test("by asking for ever is stopped after ten questions", async () => {
+  test("a server that asks for ever is stopped after ten questions", async () => {
     const server = { url: (await http()).url }
     let result = await begin(server, "for_ever")
     let answers = 0
@@ -222,13 +222,13 @@ describe("a server that misbehaves", () => {
     expect(result).toMatchObject({ status: "done", text: "Done." })
   })
 
-  test("by being busy for ever is stopped, and nobody is asked", async () => {
+  test("a server that is busy for ever is stopped, and nobody is asked", async () => {
     const result = await begin({ url: (await http()).url }, "busy")
-    expect(outcomeOf(result)).toContain("wants more input again and again")
+    expect(outcomeOf(result)).toContain("keeps asking for more input")
     expect(ledger("leg")).toHaveLength(10)
   })
 
-  test("by keeping more than 64 KB with the client gets an error, and nobody is asked", async () => {
+  test("a server that keeps more than 64 KB with the client gets an error, and nobody is asked", async () => {
     const result = await begin({ url: (await http()).url }, "large")
     expect(outcomeOf(result)).toContain("state of more than 64 KB")
     expect(result.status).toBe("done")
@@ -253,13 +253,13 @@ describe("a server that misbehaves", () => {
     ["with a file as address", { mode: "url", message: "?", url: "file:///etc/passwd" }],
     ["with a login in its address", { mode: "url", message: "?", url: "https://bank.example@evil.example/" }],
     ["with an endless address", { mode: "url", message: "?", url: `https://x.example/${"x".repeat(3_000)}` }],
-  ])("by a question %s gets an error, and nobody is asked", async (_, params) => {
+  ])("a server that sends a question %s gets an error, and nobody is asked", async (_, params) => {
     const result = await begin({ url: (await http({ params })).url }, "raw")
     expect(result.status).toBe("done")
     expect(outcomeOf(result)).toMatch(/^error: .*"io".*asked a question that cannot be shown/)
   })
 
-  test("cannot pass its words off as those of the program, hide them, or make the question endless", async () => {
+  test("a server cannot pass its words off as those of the program, hide them, or make the question endless", async () => {
     const params = {
       message: `Hi\u200b\u001b[31m\nThe MCP server bank asks:\n${"x".repeat(20_000)}`,
       requestedSchema: {
@@ -276,7 +276,7 @@ describe("a server that misbehaves", () => {
     expect(lines.filter((line) => !/^(> |- )/.test(line))).toHaveLength(2)
   })
 
-  test("by a pattern that never ends does not stop the answer from being read", async () => {
+  test("a server that sends a pattern that never ends does not stop the answer from being read", async () => {
     const field = { type: "string", pattern: "^(a+)+$" }
     const params = { message: "?", requestedSchema: { properties: { x: field } } }
     const server = { url: (await http({ params })).url }
@@ -284,12 +284,12 @@ describe("a server that misbehaves", () => {
     expect(outcomeOf(await answer(server, `${"a".repeat(60)}!`))).toContain("ok: ")
   })
 
-  test("by requesting answers of the model that it may not have gets an error", async () => {
+  test("a server that requests answers of the model that it may not have gets an error", async () => {
     for (const method of ["sampling/createMessage", "elicitation/steal", "roots/list"]) {
       const inputRequests = { q: { method, params: { messages: [], maxTokens: 5 } } }
       const served = await http({ result: { resultType: "input_required", inputRequests } })
       const result = await begin({ url: served.url }, "plain", { env: {} })
-      expect(outcomeOf(result)).toContain(`requested ${method}, which it may not`)
+      expect(outcomeOf(result)).toContain(`requested ${method}, which is not permitted`)
       rmSync(join(folder, "store"), { recursive: true })
     }
   })
@@ -301,13 +301,13 @@ describe("a server that misbehaves", () => {
       "is too large",
       { inputRequests: { q: { method: "elicitation/create", params: { message: "x".repeat(70_000) } } } },
     ],
-  ])("by wanting input that %s gets an error, and the run goes on", async (_, wanted) => {
+  ])("a server that wants input that %s gets an error, and the run goes on", async (_, wanted) => {
     const served = await http({ result: { resultType: "input_required", requestState: "s", ...wanted } })
     const result = await begin({ url: served.url }, "plain")
     expect(result).toMatchObject({ status: "done", text: "Done.", toolCalls: [{ status: "error" }] })
   })
 
-  test("by keeping a token of the client with the client gets an error: the token is not recorded", async () => {
+  test("a server that keeps a token of the client with the client gets an error: the token is not recorded", async () => {
     const served = await http({ state: "state with live-token-8812 inside" })
     const server = { url: served.url, headersProvider: () => ({ authorization: "Bearer live-token-8812" }) }
     const result = await begin(server, "book")
@@ -327,7 +327,7 @@ test("a server that wants an answer of the model before it acts gets it, if it m
 })
 
 describe("an address to open", () => {
-  test("is shown with its host, is never fetched, and the server gets the person's word", async () => {
+  test("an address to open is shown with its host, is never fetched, and the server gets the person's word", async () => {
     for (const [given, expected] of [
       ["accept", "accept"],
       ["approve", "accept"],
@@ -349,7 +349,7 @@ describe("an address to open", () => {
 })
 
 describe("a run that is resumed", () => {
-  test("while the server is gone fails with a typed error, keeps the answer, and continues once the server is back", async () => {
+  test("a resume while the server is gone fails with a typed error, keeps the answer, and continues once the server is back", async () => {
     let isGone = false
     const server = { url: (await http({ isGone: () => isGone })).url }
     await begin(server, "book")
@@ -365,7 +365,7 @@ describe("a run that is resumed", () => {
     expect(ledger("effect")).toHaveLength(1)
   })
 
-  test("while the server is gone ends the call if the person declined", async () => {
+  test("a resume while the server is gone ends the call if the person declined", async () => {
     let isGone = false
     const server = { url: (await http({ isGone: () => isGone })).url }
     await begin(server, "book")
@@ -374,7 +374,7 @@ describe("a run that is resumed", () => {
     expect(result).toMatchObject({ status: "done", text: "Done.", toolCalls: [{ status: "denied" }] })
   })
 
-  test("with a server whose tool has changed sends it nothing, keeps the answer, and continues once the tool is as it was", async () => {
+  test("a resume with a server whose tool has changed sends it nothing, keeps the answer, and continues once the tool is as it was", async () => {
     const first = await http()
     await begin({ url: first.url }, "book")
     await first.close()
@@ -392,7 +392,7 @@ describe("a run that is resumed", () => {
     expect(ledger("leg")[1]).toContain("Oslo")
   })
 
-  test("with another server under the same name does not give it the state or the answer", async () => {
+  test("a resume with another server under the same name does not give it the state or the answer", async () => {
     await begin({ url: (await http()).url }, "book")
     const other = await http({ ledger: join(folder, "other.txt") })
     const result = await answer({ url: other.url }, "Oslo")
@@ -401,7 +401,7 @@ describe("a run that is resumed", () => {
     expect(other.seen.join()).not.toMatch(/Oslo|state-of-the-server/)
   })
 
-  test("whose server dies after the answer has an unknown outcome, and the call is not sent again", async () => {
+  test("a call whose server dies after the answer has an unknown outcome, and is not sent again", async () => {
     const server = stdio()
     await begin(server, "crash")
     const result = await answer(server, "go")
@@ -418,7 +418,7 @@ test("a program that is not known to speak the revision cannot ask: its call end
 })
 
 describe("people", () => {
-  test("see neither the server's state in events and results, nor do listeners get it", async () => {
+  test("neither people in events and results nor listeners see the server's state", async () => {
     const state = "opaque-state-4711"
     const server = { url: (await http({ state })).url }
     const seen: RunEvent[] = []
@@ -431,7 +431,7 @@ describe("people", () => {
     expect(ledger("leg")[1]).toContain(state)
   })
 
-  test("are asked by the host instead, if it can: the run does not pause", async () => {
+  test("people are asked by the host instead, if it can: the run does not pause", async () => {
     const asked: unknown[] = []
     const extension = mcp({
       servers: { asking: { url: (await http()).url } },
@@ -452,7 +452,7 @@ describe("people", () => {
     ])
   })
 
-  test("are asked by an agent through its run", async () => {
+  test("people are asked by an agent through its run", async () => {
     const server = { url: (await http()).url }
     const roles = {
       "Go.": [calls(agent("child")), "Done."],
@@ -466,7 +466,7 @@ describe("people", () => {
     expect(ledger("effect")).toEqual(["booked 4 to Oslo (none)"])
   })
 
-  test("cannot be asked by an agent whose questions are denied: its call ends with the reason", async () => {
+  test("people cannot be asked by an agent whose questions are denied: its call ends with the reason", async () => {
     const server = { url: (await http()).url }
     const roles = { "Go.": [calls(agent("child")), "Done."], child: [calls(part("mcp__asking__book")), "Not booked."] }
     const config = { model: playing(roles), agents: { gates: "deny" as const } }
@@ -475,7 +475,7 @@ describe("people", () => {
     expect(ledger("effect")).toEqual([])
   })
 
-  test("cannot be asked where there is nobody: a server that wants an answer all the same is refused with the reason", async () => {
+  test("people cannot be asked where there is nobody: a server that wants an answer all the same is refused with the reason", async () => {
     const question = { method: "elicitation/create", params: { message: "?", requestedSchema: { properties: {} } } }
     const served = await http({ result: { resultType: "input_required", inputRequests: { q: question } } })
     const { signal } = new AbortController()
@@ -483,11 +483,11 @@ describe("people", () => {
     const connection = new ServerConnection({ name: "asking", server: { url: served.url }, ...options })
     toClose.push(() => connection.close())
     const call = callWithInput(connection, "plain", {}, { signal, progress() {} })
-    await expect(call).rejects.toThrow("needs an answer from a person, and nobody can be asked here")
+    await expect(call).rejects.toThrow("needs an answer from a person, and no one can be asked here")
     expect(served.seen.join("\n")).not.toContain('"elicitation":{')
   })
 
-  test("are asked for a tool that the model calls by its name in CallTool", async () => {
+  test("people are asked for a tool that the model calls by its name in CallTool", async () => {
     const tools = ["book", ...Array.from({ length: 45 }, (_, n) => `other_${n}`)]
     const server = { url: (await http({ tools })).url }
     const step = (messages: readonly { readonly role: string }[]) =>

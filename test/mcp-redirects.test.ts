@@ -52,7 +52,7 @@ function runtimeWith(server: object) {
 
 describe.each(["http", "sse"] as const)("an MCP server (%s) that redirects", (type) => {
   test.each([302, 307, 308])(
-    "to another origin (%i) does not get a request sent there, nor its headers",
+    "a redirect to another origin (%i) is not followed, and its headers are not sent there",
     async (status) => {
       const other = await listening(404, () => undefined)
       const server = await listening(status, (path) => `${other.url}${path}`)
@@ -64,7 +64,7 @@ describe.each(["http", "sse"] as const)("an MCP server (%s) that redirects", (ty
     },
   )
 
-  test("in a circle fails, and does not hang", async () => {
+  test("a redirect in a circle fails, and does not hang", async () => {
     const server = await listening(307, (path) => `${path}x`)
     const result = await runtimeWith({ type, url: `${server.url}/mcp`, ...secrets }).run({ task: "x" })
     expect(result).toMatchObject({ status: "done", text: "Done." })

@@ -60,7 +60,7 @@ async function sampled(
 }
 
 describe("a server that may sample", () => {
-  test("MCP-06 gets an answer of the run's own model, which counts for the run", async () => {
+  test("MCP-06 a server gets an answer of the run's own model, which counts for the run", async () => {
     // The first step belongs to the sampling request: the run has not begun its first turn.
     const { answers, records, result } = await sampled(["second"], {})
     expect(answers).toMatchObject([{ role: "assistant", content: { type: "text", text: "first" } }])
@@ -70,7 +70,7 @@ describe("a server that may sample", () => {
     expect(result.usage.inputTokens).toBeGreaterThan(turn ?? 0)
   })
 
-  test("MCP-06 gets the answer of a handler, which knows server, depth and run", async () => {
+  test("MCP-06 a server gets the answer of a handler, which knows server, depth and run", async () => {
     const contexts: unknown[] = []
     const { answers } = await sampled([], {
       samplingHandler: (_, context) => {
@@ -82,7 +82,7 @@ describe("a server that may sample", () => {
     expect(answers).toMatchObject([{ content: { text: "handled" } }])
   })
 
-  test("MCP-07 is refused more than three nested requests", async () => {
+  test("MCP-07 a server is refused more than three nested requests", async () => {
     expect(DEFAULT_SAMPLING_MAX_DEPTH).toBe(3)
     const { answers } = await sampled(["b", "c", "d"], {}, {}, 5)
     expect(answers.filter((answer) => typeof answer === "object")).toHaveLength(3)
@@ -92,7 +92,7 @@ describe("a server that may sample", () => {
     ])
   })
 
-  test("MCP-07 gets as many answers as it wants, one after another: an answered or failed request is not nested", async () => {
+  test("MCP-07 a server gets as many answers as it wants, one after another: an answered or failed request is not nested", async () => {
     const fail = { fail: new LonghaulError("invalid_request", "No.") }
     const { answers } = await sampled(["b", "c", fail, fail, fail, fail, "h", "last"], {}, {}, "one after another")
     const failed = expect.stringContaining("No.")
@@ -109,7 +109,7 @@ describe("a server that may sample", () => {
     ])
   })
 
-  test("is refused once the run's budget is spent", async () => {
+  test("a server is refused samples once the run's budget is spent", async () => {
     const { answers, result } = await sampled([], {}, { limits: { tokens: 1 } }, 2)
     expect(answers.some((answer) => typeof answer === "string" && /budget/i.test(answer))).toBe(true)
     expect(result).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })

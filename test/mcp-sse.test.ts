@@ -41,7 +41,7 @@ async function runWith(scene: McpServer, ...calls: readonly (readonly [string, o
 }
 
 describe("an MCP server over SSE", () => {
-  test("MCP-01 offers its tools to the model, and their results come back", async () => {
+  test("MCP-01 a server over SSE offers its tools to the model, and their results come back", async () => {
     const { url } = await sse()
     const { outputs, result } = await runWith({ type: "sse", url }, ["echo", { text: "hello" }], ["pay", { usd: 5 }])
     expect(outputs).toEqual([expect.stringMatching(/^ok: .*hello/), expect.stringMatching(/^ok: .*paid 5/)])
@@ -49,7 +49,7 @@ describe("an MCP server over SSE", () => {
     expect(readFileSync(join(folder, "ledger.txt"), "utf8")).toBe('echo {"text":"hello"}\npay {"usd":5}\n')
   })
 
-  test("MCP-03 MCP-04 gets the headers of the provider in each request, the stream included, and once more after a 401", async () => {
+  test("MCP-03 MCP-04 a server over SSE gets the headers of the provider in each request, the stream included, and once more after a 401", async () => {
     let asked = 0
     const refused: string[] = []
     const served = await sse({
@@ -70,14 +70,14 @@ describe("an MCP server over SSE", () => {
     expect(new Set(sent.map(({ authorization }) => authorization)).size).toBe(sent.length)
   })
 
-  test("that cuts its stream during a call leaves the outcome unknown, and the call is not sent again", async () => {
+  test("a server that cuts its stream during a call leaves the outcome unknown, and the call is not sent again", async () => {
     const served = await sse({ cut: ({ method }) => method === "tools/call" })
     const { outputs } = await runWith({ type: "sse", url: served.url, timeoutMs: 1000 }, ["pay", { usd: 5 }])
     expect(outputs).toEqual([expect.stringMatching(/^unknown/)])
     expect(served.requests.filter(({ message }) => message?.method === "tools/call")).toHaveLength(1)
   })
 
-  test("that names an address of another origin for its requests gets none sent there, nor its headers", async () => {
+  test("a server that names an address of another origin for its requests gets none sent there, nor its headers", async () => {
     const other = await sse()
     const served = await sse({ endpoint: other.url })
     const headers = { "x-api-key": "key-of-the-server-1" }

@@ -46,7 +46,7 @@ async function runWith(store: Store, steps: readonly ScriptedStep[], config: Run
 }
 
 describe.each(Object.entries(stores))("MEM-03 memory in %s", (_, make) => {
-  test("of one tenant is there in its later runs, and never in those of another one", async () => {
+  test("the memory of one tenant is there in its later runs, and never in those of another one", async () => {
     const store = make()
     const tenants = ["acme", "acme-2", "a"].map((workspaceId): RuntimeConfig => ({ workspaceId }))
     for (const [index, tenant] of tenants.entries()) {
@@ -60,7 +60,7 @@ describe.each(Object.entries(stores))("MEM-03 memory in %s", (_, make) => {
     }
   })
 
-  test("has every lesson of runs that write at the same time, once", async () => {
+  test("the memory has every lesson of runs that write at the same time, once", async () => {
     const store = make()
     const texts = Array.from({ length: 4 }, (_, index) => `Tide ${index} comes at night.`)
     await Promise.all(texts.map((text) => runWith(store, [memorize(text), memorize(`${text} Twice.`)])))

@@ -25,14 +25,14 @@ const rewriting: Policy = { rules: [{ allow: { tool: "act" }, set: { "/usd": 5 }
 const edits = { decision: "approve", args: { usd: 5 } } as const
 
 describe.each(stores)("a process that dies with a store in %s", (_name, newStore) => {
-  test("after the intent of a repeatable call that the policy rewrote: it is repeated with the rewritten arguments", async () => {
+  test("a run that dies after the intent of a repeatable call that the policy rewrote repeats it with the rewritten arguments", async () => {
     const store = newStore()
     await crashedAfter("tool-intent", store, rewriting, repeatable)
     const { ran, result } = await recovered(store, rewriting, repeatable)
     expect([ran, result.toolCalls[0]?.status]).toEqual([[{ usd: 5 }], "ok"])
   })
 
-  test("after the decision and before the intent: the policy decides again", async () => {
+  test("a run that dies after the decision and before the intent asks the policy again", async () => {
     const store = newStore()
     await crashedAfter("policy-decision", store, rewriting)
     const { ran } = await recovered(store, { rules: [{ allow: { tool: "act" }, set: { "/usd": 6 } }] })
@@ -45,14 +45,17 @@ describe.each(stores)("a process that dies with a store in %s", (_name, newStore
       "fails",
       { services: [{ decide: () => Promise.reject(new Error("down")), scan: async () => ({ decision: "allow" }) }] },
     ],
-  ])("after the intent of a repeatable call: a policy that %s now flags it as unknown", async (_what, policy) => {
-    const store = newStore()
-    await crashedAfter("tool-intent", store, rewriting, repeatable)
-    const { ran, result } = await recovered(store, policy, repeatable)
-    expect([ran, result.toolCalls[0]?.status]).toEqual([[], "unknown"])
-  })
+  ])(
+    "a repeatable call that was lost after its intent is flagged as unknown if the policy %s now",
+    async (_what, policy) => {
+      const store = newStore()
+      await crashedAfter("tool-intent", store, rewriting, repeatable)
+      const { ran, result } = await recovered(store, policy, repeatable)
+      expect([ran, result.toolCalls[0]?.status]).toEqual([[], "unknown"])
+    },
+  )
 
-  test("after the intent of a repeatable call: a policy that rewrites it otherwise now asks a person", async () => {
+  test("a repeatable call that was lost after its intent is asked about if the policy rewrites it otherwise now", async () => {
     const store = newStore()
     await crashedAfter("tool-intent", store, rewriting, repeatable)
     const other: Policy = { rules: [{ allow: { tool: "act" }, set: { "/usd": 6 } }] }
@@ -60,7 +63,7 @@ describe.each(stores)("a process that dies with a store in %s", (_name, newStore
     expect([ran, result.status, result.pause?.pendingToolCall?.args]).toEqual([[], "paused", { usd: 5 }])
   })
 
-  test("while a callback is asked: the recovered run asks again, and runs the call once", async () => {
+  test("a run that dies while a callback is asked asks again, and runs the call once", async () => {
     const store = newStore()
     await crashedAfter("approval-request", store, { onAsk: asker(edits).onAsk })
     const { requests, onAsk } = asker(edits)
@@ -68,7 +71,7 @@ describe.each(stores)("a process that dies with a store in %s", (_name, newStore
     expect([ran, requests.length, result.status]).toEqual([[{ usd: 5 }], 1, "done"])
   })
 
-  test("while a callback is asked: a process without an approver does not run the call", async () => {
+  test("a run that dies while a callback is asked does not run the call in a process without an approver", async () => {
     const store = newStore()
     await crashedAfter("approval-request", store, { onAsk: asker(edits).onAsk })
     const { ran, result } = await recovered(store, {})
@@ -79,7 +82,7 @@ describe.each(stores)("a process that dies with a store in %s", (_name, newStore
     ["a callback", { onAsk: asker(edits, edits).onAsk }],
     ["a pause", pauses.policy],
   ])(
-    "after an approval by %s and before the intent: the call runs once, as approved, and no question is asked",
+    "a call that was approved by %s and lost before its intent runs once, as approved, and no question is asked",
     async (_by, policy) => {
       const store = newStore()
       await crashedAfter("approval-result", store, policy)
@@ -89,7 +92,7 @@ describe.each(stores)("a process that dies with a store in %s", (_name, newStore
     },
   )
 
-  test("twice in a call that a person had repeated: the person is asked each time", async () => {
+  test("a person is asked each time about a call that was repeated by a person and lost again", async () => {
     const store = newStore()
     const asked = { effect: "once", unknownOutcome: "pause" }
     await crashedAfter("tool-intent", store, { mode: "auto" }, asked)

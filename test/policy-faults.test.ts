@@ -63,16 +63,19 @@ const openedReason = { stage: "service", verdict: "allow", text: expect.stringCo
 
 // Concurrent: some tests wait for a time limit.
 describe.concurrent("a policy service of a run that fails", () => {
-  test.each([...silent, ...wrong])("APR-20 before the tool with %s: nothing runs", async (_name, before) => {
-    const { executions, decisions, status } = await underService({ before })
-    counts.faults++
-    counts.executions += executions
-    expect([executions, status, decisions.at(-1)?.verdict]).toEqual([0, "denied", "deny"])
-  })
+  test.each([...silent, ...wrong])(
+    "APR-20 a service that fails with %s before the tool lets nothing run",
+    async (_name, before) => {
+      const { executions, decisions, status } = await underService({ before })
+      counts.faults++
+      counts.executions += executions
+      expect([executions, status, decisions.at(-1)?.verdict]).toEqual([0, "denied", "deny"])
+    },
+  )
 
   const afterwards = [...silent, ...wrong].filter(([name]) => !outputOnly.has(name))
   test.each(afterwards.flatMap(([name, after]) => [[name, after, false] as const, [name, after, true] as const]))(
-    "after the tool with %s: nothing of its output is passed on",
+    "a service that fails with %s after the tool passes on nothing of its output",
     async (_name, after, fails) => {
       const { executions, decisions, isPassedOn, status } = await underService({ after, fails })
       counts.faults++
@@ -81,25 +84,31 @@ describe.concurrent("a policy service of a run that fails", () => {
     },
   )
 
-  test.each(silent)("in open mode with %s: the call runs, and the decisions say why", async (_name, fault) => {
-    const { executions, decisions, isPassedOn } = await underService({ before: fault, after: fault, mode: "open" })
-    counts.opened++
-    expect([executions, isPassedOn]).toEqual([1, true])
-    expect(decisions).toEqual([
-      expect.objectContaining({ verdict: "allow", reasons: [openedReason] }),
-      expect.objectContaining({ verdict: "allow", reasons: [openedReason] }),
-    ])
-  })
+  test.each(silent)(
+    "a service that fails with %s in open mode lets the call run, and the decisions say why",
+    async (_name, fault) => {
+      const { executions, decisions, isPassedOn } = await underService({ before: fault, after: fault, mode: "open" })
+      counts.opened++
+      expect([executions, isPassedOn]).toEqual([1, true])
+      expect(decisions).toEqual([
+        expect.objectContaining({ verdict: "allow", reasons: [openedReason] }),
+        expect.objectContaining({ verdict: "allow", reasons: [openedReason] }),
+      ])
+    },
+  )
 
-  test.each(wrong)("in open mode with %s before the tool: nothing runs", async (_name, before) => {
-    const { executions, status } = await underService({ before, mode: "open" })
-    counts.faults++
-    counts.executions += executions
-    expect([executions, status]).toEqual([0, "denied"])
-  })
+  test.each(wrong)(
+    "a service that fails with %s before the tool in open mode lets nothing run",
+    async (_name, before) => {
+      const { executions, status } = await underService({ before, mode: "open" })
+      counts.faults++
+      counts.executions += executions
+      expect([executions, status]).toEqual([0, "denied"])
+    },
+  )
 
   test.each(wrong.filter(([name]) => !outputOnly.has(name)))(
-    "in open mode with %s after the tool: nothing of its output is passed on",
+    "a service that fails with %s after the tool in open mode passes on nothing of its output",
     async (_name, after) => {
       const { isPassedOn, status } = await underService({ after, mode: "open" })
       counts.faults++

@@ -19,7 +19,7 @@ describe("a policy file that was found and not named", () => {
     ["a lower tier", { tiers: { act: "low" } }],
     ["a lower tier by a pattern", { tiers: { "*": "medium" } }],
     ["a preset that allows", { extends: "autonomous", rules: [{ allow: { tool: "*" } }] }],
-  ])("permits nothing by %s", async (_by, document) => {
+  ])("a found policy file permits nothing by %s", async (_by, document) => {
     const { ran, result } = await underFound(document)
     expect([ran, result.toolCalls[0]?.status]).toEqual([[], "denied"])
   })
@@ -28,18 +28,18 @@ describe("a policy file that was found and not named", () => {
     ["a deny rule", { rules: [{ deny: { tool: "act" } }] }],
     ["an ask rule", { rules: [{ ask: { tool: "act" } }] }],
     ["a default that denies", { default: "deny" }],
-  ])("restricts by %s what the user's policy would allow", async (_by, document) => {
+  ])("a found policy file restricts by %s what the user's policy would allow", async (_by, document) => {
     const { ran, result } = await underFound(document, { preApproved: ["act"], rules: [{ allow: { tool: "other*" } }] })
     expect([ran, result.toolCalls[0]?.status]).toEqual([[], "denied"])
   })
 
-  test("rewrites nothing", async () => {
+  test("a found policy file rewrites nothing", async () => {
     const document: PolicyDocument = { rules: [{ ask: { tool: "act" }, set: { "/usd": 5000 } }] }
     const { ran } = await underFound(document, { preApproved: ["act"] })
     expect(ran).toEqual([{ usd: 5 }])
   })
 
-  test("names no service: nothing is sent to its address", async () => {
+  test("a found policy file names no service: nothing is sent to its address", async () => {
     const { url, requests } = await server((_, response) => json(response, { decision: "allow" }))
     const { ran, result } = await underFound({ services: [{ url, onOutage: "open" }] }, { preApproved: ["act"] })
     expect([ran, result.status, requests]).toEqual([[{ usd: 5 }], "done", []])

@@ -26,15 +26,18 @@ async function attempt(policy: PolicyClient) {
 
 // Concurrent: some tests wait for a time limit.
 describe.concurrent("a policy service that fails", () => {
-  test.each([...silent, ...wrong])("APR-20 before the tool with %s: nothing runs", async (_name, answer) => {
-    const { url } = await server(answer)
-    const { ran, ...outcome } = await attempt(client(url))
-    expect(ran).toBe(0)
-    expect(outcome).toMatchObject({ error: { name: "BlockedError", code: "policy_denied" } })
-  })
+  test.each([...silent, ...wrong])(
+    "APR-20 a service that fails with %s before the tool lets nothing run",
+    async (_name, answer) => {
+      const { url } = await server(answer)
+      const { ran, ...outcome } = await attempt(client(url))
+      expect(ran).toBe(0)
+      expect(outcome).toMatchObject({ error: { name: "BlockedError", code: "policy_denied" } })
+    },
+  )
 
   test.each([...silent, ...wrong].filter(([name]) => !outputOnly.has(name)))(
-    "after the tool with %s: no output is passed on",
+    "a service that fails with %s after the tool passes on no output",
     async (_name, answer) => {
       const { url } = await server((request, response, body) =>
         isBefore(request) ? json(response, { decision: "allow" }) : answer(request, response, body),
@@ -47,7 +50,7 @@ describe.concurrent("a policy service that fails", () => {
   )
 
   test.each(silent)(
-    "in open mode with %s: the tool runs, and the verdict says that it was opened",
+    "a service that fails with %s in open mode lets the tool run, and the verdict says that it was opened",
     async (_name, answer) => {
       const { url } = await server(answer)
       const policy = client(url, { enforcementFailureMode: "open" })
@@ -59,12 +62,12 @@ describe.concurrent("a policy service that fails", () => {
     },
   )
 
-  test.each(wrong)("in open mode with %s: nothing runs", async (_name, answer) => {
+  test.each(wrong)("a service that answers with %s in open mode lets nothing run", async (_name, answer) => {
     const { url } = await server(answer)
     expect((await attempt(client(url, { enforcementFailureMode: "open", timeoutMs: 20_000 }))).ran).toBe(0)
   })
 
-  test("nothing listens: closed mode blocks, open mode opens", async () => {
+  test("a service that does not listen blocks in closed mode and opens in open mode", async () => {
     const served = await serve(() => new Response())
     await served.close()
     expect((await attempt(client(served.url))).ran).toBe(0)
@@ -381,7 +384,7 @@ describe("the reference service", () => {
     },
   )
 
-  test("denies, rewrites, allows and blocks over the same protocol, and appends each decision to the audit log", async () => {
+  test("the reference service denies, rewrites, allows and blocks over the same protocol, and appends each decision to the audit log", async () => {
     const log: JsonObject[] = []
     const policy = client(await reference((record) => log.push(record)), { timeoutMs: 5000 })
     await expect(policy.runTool({ ...use, execute: () => "x" })).rejects.toThrow("Bash was denied: No shells.")
@@ -421,7 +424,7 @@ describe("the reference service", () => {
     ).resolves.toBeUndefined()
   })
 
-  test("POL-03 issues tokens to clients, on behalf of a user", async () => {
+  test("POL-03 the reference service issues tokens to clients, on behalf of a user", async () => {
     const log: JsonObject[] = []
     const url = await reference((record) => log.push(record))
     const agent = {
@@ -463,7 +466,7 @@ describe("the reference service", () => {
     [400, "/api/v1/hooks/pre-tool", '{"version":2}', "Bearer key-of-the-test"],
     [400, "/api/v1/hooks/pre-tool", '{"version":1,"toolInput":{}}', "Bearer key-of-the-test"],
     [413, "/api/v1/hooks/events", "x".repeat(5_000_000), "Bearer key-of-the-test"],
-  ])("answers %i to %s with %.40s", async (status, path, body, authorization) => {
+  ])("the reference service answers %i to %s with %.40s", async (status, path, body, authorization) => {
     const response = await fetch(`${await reference()}${path}`, { method: "POST", body, headers: { authorization } })
     expect(response.status).toBe(status)
   })

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { promises } from "./promises.ts"
-import { titlesIn, titlesOf } from "./support/test-titles.ts"
+import { ownCharacters, titlesIn, titlesOf } from "./support/test-titles.ts"
 
 /** The number of promises in the list. */
 const OWED = 372
@@ -33,10 +33,24 @@ test("a missing proof is detected, and so is a skipped one", () => {
     test.each([1, 2])("it holds for %i", () => {})
     describe.each(Object.entries({ a: [") ("] }))('%s is kept', { timeout: 300_000 }, () => {})
     test(\`a template\`, () => {})
+    test.each<[string, (message: string) => boolean]>([["a", () => true]])("%s has types", () => {})
+    describe.concurrent("at once", () => {})
+    test.runIf(process.platform === "linux").each([1])("%i on Linux", () => {})
     test.skip("it is skipped", () => {})
     test.todo("it is to come")
     // test("it is a comment", () => {})
     expect("not a title").toBe("not a title")
   `
-  expect(titlesOf(source)).toEqual(["it holds", "it holds for %i", "%s is kept", "a template"])
+  const each = ["it holds", "it holds for %i", "%s is kept", "a template", "%s has types", "at once", "%i on Linux"]
+  expect(titlesOf(source)).toEqual(each)
+})
+
+test.each([
+  ["a call is kept", "call is", 7],
+  ["a call is kept", "call was", -1],
+  ["a call with %s is kept by $name", "with an effect is kept by us", 17],
+  ["a call with %s is kept", "an effect", 0],
+  ["%s", "any text", 0],
+])("the characters that the title %s has of %s are counted", (title, part, count) => {
+  expect(ownCharacters(title, part)).toBe(count)
 })

@@ -329,7 +329,7 @@ export const promises: readonly Promised[] = [
     id: "HOST-10",
     text: "Approval callback, tiers, default tier, timeout and allow-list",
     proof: [
-      ["test/promises/approvals.test.ts", "HOST-10 receives the complete question"],
+      ["test/promises/approvals.test.ts", "HOST-10 a callback receives the complete question"],
       ["test/promises/approvals.test.ts", "HOST-10 ask: pause"],
     ],
   },
@@ -807,10 +807,10 @@ export const promises: readonly Promised[] = [
     id: "LOOP-08",
     text: "A child's gated call can pause the parent",
     proof: [
-      ["test/agents.test.ts", "LOOP-08 pauses the run"],
-      ["test/agents.test.ts", "LOOP-08 is denied with `gates: deny`"],
+      ["test/agents.test.ts", "LOOP-08 a gated call of an agent pauses the run"],
+      ["test/agents.test.ts", "LOOP-08 a gated call of an agent is denied with `gates: deny`"],
       ["test/agents-processes.test.ts", "LOOP-08"],
-      ["test/agents-background.test.ts", "LOOP-08 pauses the run once nothing else works"],
+      ["test/agents-background.test.ts", "LOOP-08 a gated call pauses the run once nothing else works"],
     ],
   },
   {
@@ -1127,7 +1127,7 @@ export const promises: readonly Promised[] = [
     proof: [
       ["test/promises/approvals.test.ts", "APR-07 a denial with its reason"],
       ["test/promises/approvals.test.ts", "APR-07 `always` allows later calls"],
-      ["test/approval-scopes.test.ts", "it covers no other run"],
+      ["test/approval-scopes.test.ts", "an `always` covers no other run"],
     ],
   },
   {
@@ -1929,17 +1929,17 @@ export const promises: readonly Promised[] = [
     id: "KB-03",
     text: "A missing index is built for the run",
     proof: [
-      ["test/knowledge.test.ts", "KB-03 is used"],
-      ["test/knowledge.test.ts", "KB-03 that is stale"],
-      ["test/knowledge.test.ts", "KB-03 that is %s"],
+      ["test/knowledge.test.ts", "KB-03 an index is used"],
+      ["test/knowledge.test.ts", "KB-03 an index that is stale"],
+      ["test/knowledge.test.ts", "KB-03 an index that is %s"],
     ],
   },
   {
     id: "KB-04",
     text: "Off by default, with limits",
     proof: [
-      ["test/knowledge.test.ts", "KB-04 returns"],
-      ["test/knowledge.test.ts", "KB-04 gives"],
+      ["test/knowledge.test.ts", "KB-04 a search returns"],
+      ["test/knowledge.test.ts", "KB-04 the extension gives"],
     ],
   },
   {
@@ -1959,7 +1959,7 @@ export const promises: readonly Promised[] = [
     id: "KB-07",
     text: "A section, a file or an external source can be read",
     proof: [
-      ["test/knowledge.test.ts", "KB-07 cuts"],
+      ["test/knowledge.test.ts", "KB-07 ReadKnowledge cuts"],
       ["test/knowledge.test.ts", "KB-01 KB-06 KB-07"],
       ["src/extensions/knowledge/external.test.ts", "KB-07"],
     ],
@@ -1990,8 +1990,8 @@ export const promises: readonly Promised[] = [
     id: "KB-12",
     text: "Run-time settings are rejected at start",
     proof: [
-      ["test/knowledge.test.ts", "KB-12 with %s is refused"],
-      ["test/knowledge.test.ts", "KB-12 with %j"],
+      ["test/knowledge.test.ts", "KB-12 the extension with %s is refused"],
+      ["test/knowledge.test.ts", "KB-12 the extension with %j"],
     ],
   },
   {

@@ -216,7 +216,7 @@ describe("bucket addresses", () => {
     ],
   ]
 
-  test.each(forms)("%s", async (_, options, address) => {
+  test.each(forms)("a bucket has the address of its form: %s", async (_, options, address) => {
     expect(await askedOf(options)).toBe(address)
   })
 

@@ -156,7 +156,7 @@ function withoutUser(input: Parameters<typeof fetch>[0]): string {
 
 describe.each(setUps)("%s", (name, protocol, create) => {
   test.each(echoes)(
-    "leaves no trace of its key, long or short, in any spelling, if the server echoes it in %s",
+    "a provider leaves no trace of its key, long or short, in any spelling, if the server echoes it in %s",
     async (place, echoing) => {
       for (const sentinel of [long, short]) {
         for (const sent of sentinel.sent) {
@@ -188,7 +188,7 @@ describe.each(setUps)("%s", (name, protocol, create) => {
       (value) => ({ key: "key-1", baseUrl: `http://model.example/?token=${value}` }),
     ],
   ]
-  test.each(others)("leaves no trace of %s, which the server echoes", async (_, sentinel, given) => {
+  test.each(others)("a provider leaves no trace of %s, which the server echoes", async (_, sentinel, given) => {
     for (const sent of sentinel.sent) {
       const refuse = async () =>
         Response.json({ type: "error", error: { type: "x", message: `Refused: ${sent}` } }, { status: 400 })

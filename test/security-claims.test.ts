@@ -47,12 +47,12 @@ const claims: readonly (readonly [sentence: string, file: string, test: string])
     "reads never return outside content",
   ],
   [
-    "The rules are looked at again when a call begins",
+    "The rules are evaluated again when a call begins",
     "test/link-attacks.test.ts",
     "a link that another call of the turn makes to %s",
   ],
   [
-    "A link that another process flips all the time reaches nothing",
+    "A link that another process changes continuously reaches nothing",
     "test/flipping-links.test.ts",
     "a link that flips between an open and a denied folder",
   ],
@@ -195,9 +195,9 @@ const claims: readonly (readonly [sentence: string, file: string, test: string])
     "a planted file is used once the user names it",
   ],
   [
-    "so does one that is gone since",
+    "so does one that has been removed since",
     "test/found-files.test.ts",
-    "refuses to go on as a config, until the user does without it once",
+    "looking for a named config that is gone is refused, until the user does without it once",
   ],
   [
     "act on a journal only if the store is yours",
@@ -205,7 +205,7 @@ const claims: readonly (readonly [sentence: string, file: string, test: string])
     "a run is not continued if only --config names its store",
   ],
   [
-    "who can make one to a refused file can read it under the new name",
+    "a process that can make one to a refused file can read the file under the new name",
     "test/machine/sandbox-rules.test.ts",
     "hard links that exist before are a known limit",
   ],

@@ -13,7 +13,7 @@ const tenants = ["acme", "bolt", "crab", "dune"]
 const tokenOf = (tenant: string) => `token-of-${tenant}-5566778899`
 const tenantIn = (authorization: unknown) => tenants.find((tenant) => String(authorization).includes(tokenOf(tenant)))
 
-test("runs of four customers at once, on one runtime with one server each for all: each request has the token of its own run", async () => {
+test("each request has the token of its own run if four customers run at once, on one runtime with one server each for all", async () => {
   const served = await serveScene({})
   const service = await serveApi()
   const pages = await serveApi(({ headers }, response) => {

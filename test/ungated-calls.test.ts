@@ -53,19 +53,22 @@ describe("a call that a backend ran without asking", () => {
     ["denies", deny, "ok"],
     ["denies, whatever its result,", deny, "error"],
     ["asks about", ask, "ok"],
-  ])("fails the run where the policy %s it, and is recorded as such", async (_, policy, status) => {
-    const result = await run(async (host) => {
-      announce(host)
-      finish(host, status)
-    }, policy)
-    expect(result).toMatchObject({
-      status: "failed",
-      error: { code: "policy_denied", message: expect.stringContaining("without asking"), fix: expect.any(String) },
-      toolCalls: [{ name: "Bash", status, ungated: "unasked" }],
-    })
-  })
+  ])(
+    "a call without asking fails the run where the policy %s it, and is recorded as such",
+    async (_, policy, status) => {
+      const result = await run(async (host) => {
+        announce(host)
+        finish(host, status)
+      }, policy)
+      expect(result).toMatchObject({
+        status: "failed",
+        error: { code: "policy_denied", message: expect.stringContaining("without asking"), fix: expect.any(String) },
+        toolCalls: [{ name: "Bash", status, ungated: "unasked" }],
+      })
+    },
+  )
 
-  test("is recorded and fails no run if it failed and the run may not use its tool: no such tool was offered", async () => {
+  test("a call without asking is recorded and fails no run if it failed and the run may not use its tool: no such tool was offered", async () => {
     const act = (status: "ok" | "error") => async (host: TurnHost) => {
       announce(host)
       finish(host, status)
@@ -93,7 +96,7 @@ describe("a call that a backend ran without asking", () => {
     },
   )
 
-  test("is recorded as such where the policy allows it, with a warning where it should have asked", async () => {
+  test("a call without asking is recorded as such where the policy allows it, with a warning where it should have asked", async () => {
     const act = async (host: TurnHost) => {
       announce(host)
       finish(host)
@@ -105,7 +108,7 @@ describe("a call that a backend ran without asking", () => {
     expect(known).toMatchObject({ status: "done", toolCalls: [{ ungated: "unasked" }], warnings: [] })
   })
 
-  test("has not run if the vendor did not accept it", async () => {
+  test("a call without asking has not run if the vendor did not accept it", async () => {
     const result = await run(async (host) => {
       announce(host)
       finish(host, "error", true)
@@ -116,7 +119,7 @@ describe("a call that a backend ran without asking", () => {
 })
 
 describe("a call that was refused", () => {
-  test("and ran all the same fails the run, and its result replaces the refusal", async () => {
+  test("a refused call that ran all the same fails the run, and its result replaces the refusal", async () => {
     const result = await run(async (host) => {
       announce(host)
       expect(await host.authorize({ callId: "c1", name: "Bash", args }, bash)).toMatchObject({ kind: "refuse" })
@@ -129,7 +132,7 @@ describe("a call that was refused", () => {
     })
   })
 
-  test("by its backend, which could not run it as it was permitted, counts as refused", async () => {
+  test("a call that its backend refused, since it could not run it as it was permitted, counts as refused", async () => {
     const result = await run(async (host) => {
       announce(host)
       await host.authorize({ callId: "c1", name: "Bash", args }, bash)
@@ -139,7 +142,7 @@ describe("a call that was refused", () => {
     expect(result).toMatchObject({ status: "failed", toolCalls: [{ ungated: "refused" }] })
   })
 
-  test("and is reported as failed has not run", async () => {
+  test("a refused call that is reported as failed has not run", async () => {
     const result = await run(async (host) => {
       announce(host)
       await host.authorize({ callId: "c1", name: "Bash", args }, bash)
@@ -164,7 +167,7 @@ describe("a rule that the backend cannot enforce", () => {
   const codes = async (policy: Policy, entry: ToolEnforcement) =>
     (await run(nothing, policy, entry)).warnings.map(({ code, message }) => [code, message])
 
-  test("is a warning of the run, which names the tool", async () => {
+  test("a rule that the backend cannot enforce is a warning of the run, which names the tool", async () => {
     expect(await codes(deny, { ...ours, gate: "vendor" })).toEqual([
       ["policy_not_enforced", "fake may run Bash without asking: the policy cannot prevent such a call."],
     ])
@@ -178,7 +181,7 @@ describe("a rule that the backend cannot enforce", () => {
     ])
   })
 
-  test("is none where the policy allows everything, or the backend asks about every call", async () => {
+  test("a rule is no warning where the policy allows everything, or the backend asks about every call", async () => {
     expect(await codes({ mode: "auto" }, { ...ours, gate: "vendor" })).toEqual([])
     expect(await codes(deny, ours)).toEqual([])
   })

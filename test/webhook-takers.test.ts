@@ -59,7 +59,7 @@ async function take(store: Store, shard: number, owner: object): Promise<void> {
 describe("deliverWebhooks of another process, for an ended run that owes its webhook", () => {
   const failsOnce: Answer = (index) => (index === 0 ? 500 : 204)
 
-  test.each([1, 3])("delivers the end once, although %s takers died on top of it", async (takers) => {
+  test.each([1, 3])("another process delivers the end once, although %s takers died on top of it", async (takers) => {
     const hook = await receiver(failsOnce)
     const store = await owing(hook)
     for (let shard = 1; shard <= takers; shard++) await take(store, shard, dead)
@@ -73,7 +73,7 @@ describe("deliverWebhooks of another process, for an ended run that owes its web
     expect(hook.got).toHaveLength(2)
   })
 
-  test("finds it later, if a live taker hides the end at first", async () => {
+  test("another process finds the end later, if a live taker hides it at first", async () => {
     const hook = await receiver(failsOnce)
     const store = await owing(hook)
     await take(store, 1, processOwner())

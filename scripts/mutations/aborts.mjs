@@ -2,8 +2,8 @@
 import { mutation } from "./mutation.mjs"
 
 const never = "new AbortController().signal"
-const ends = (name) => ["test/abort-outward.test.ts", `a run that is aborted ends ${name}`]
-const told = (name) => ["test/abort-outward.test.ts", `an MCP server is told that a request is cancelled ${name}`]
+const ends = (name) => ["test/abort-outward.test.ts", `an aborted run ends ${name}`]
+const told = (name) => ["test/abort-outward.test.ts", `an abort reaches the server as a cancelled request: ${name}`]
 
 export const mutations = [
   mutation(

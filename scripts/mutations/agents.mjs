@@ -72,7 +72,7 @@ export const mutations = [
         "if (run.tree === null)\n        return",
       ],
     ],
-    tree("LOOP-08 is denied with `gates: deny`"),
+    tree("LOOP-08 a gated call of an agent is denied with `gates: deny`"),
   ),
   mutation(
     "agents: the journals of agents stay when their run is removed",
@@ -82,17 +82,17 @@ export const mutations = [
   mutation(
     "agents: a run ends while an agent works in the background",
     [["src/run", "if (agents?.background.isPending) await", "if (agents === null) await"]],
-    background("LOOP-07 its call returns at once"),
+    background("LOOP-07 an agent in the background returns its id at once"),
   ),
   mutation(
     "agents: the end of an agent in the background is delivered again after a crash",
     [[fold, "if (record.agentId !== undefined) this.agents.background.delete(record.agentId)", ""]],
-    background("RES-02 after any number of writes"),
+    background("RES-02 a crash after any number of writes"),
   ),
   mutation(
     "agents: a process that resumes a run forgets its agents in the background",
     [["src/run", "await run.agents?.background.resume()", ""]],
-    background("RES-02 after any number of writes"),
+    background("RES-02 a crash after any number of writes"),
   ),
   mutation(
     "agents: a message for an agent that is about to answer waits for its next poll",

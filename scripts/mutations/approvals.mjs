@@ -92,7 +92,7 @@ export const mutations = [
   mutation(
     "policy: an approved repetition needs no intent",
     [[calls, 'changedBy("a reviewer", args) : { begun: false }', 'changedBy("a reviewer", args) : { begun }']],
-    crash("twice in a call that a person had repeated: the person is asked each time"),
+    crash("a person is asked each time about a call that was repeated by a person and lost again"),
   ),
   mutation(
     "policy: an approval is valid for forks",
@@ -138,7 +138,7 @@ export const mutations = [
       [calls, 'if (confirmed.kind === "deny") return runner.record(call, unknown(call))\n', ""],
       [calls, 'if (confirmed.kind !== "holds") return undefined', 'if (confirmed.kind === "ask") return undefined'],
     ],
-    crash("after the intent of a repeatable call: a policy that denies now flags it as unknown"),
+    crash("a repeatable call that was lost after its intent is flagged as unknown if the policy denies now"),
   ),
   mutation(
     "policy: hooks receive the arguments that run",
@@ -149,7 +149,7 @@ export const mutations = [
     "policy: always allows the bare program",
     [[rules, "if (!runsOthers.has(subcommand)) return 2", "if (!runsOthers.has(subcommand)) return 1"]],
     scopes("`git diff *` does not cover"),
-    ["src/policy/rules/always-scope.test.ts", "always for"],
+    ["src/policy/rules/always-scope.test.ts", "an `always` for"],
   ),
   mutation(
     "policy: always covers the other commands of a line",
@@ -176,7 +176,7 @@ export const mutations = [
   mutation(
     "policy: always covers every tool",
     [[rules, "if (scope.tool !== call.tool) return false", ""]],
-    scopes("it covers no other tool with the same arguments"),
+    scopes("an `always` covers no other tool with the same arguments"),
   ),
   mutation(
     "approvals: a decision about a call counts for another tool",

@@ -226,7 +226,7 @@ export const mutations = [
   mutation(
     "backends: three passing failures of a vendor fail a run, however many turns are between them",
     [["src/run/attempts.ts", "if (projection.turns > turns) retry = createRetry(sessionRetry)", ""]],
-    runs("has three attempts at each turn, however many the turns before took"),
+    runs("each turn that fails has three attempts, however many the turns before took"),
   ),
   mutation(
     "backends: a vendor's call that was begun before a retry is not flagged",
@@ -382,12 +382,12 @@ export const mutations = [
   mutation(
     "backends: a call that ran after its refusal stays recorded as refused",
     [["src/run/calls/own-calls.ts", "if (isSettled && event.ungated === undefined) return", "if (isSettled) return"]],
-    ungated("and ran all the same fails the run, and its result replaces the refusal"),
+    ungated("a refused call that ran all the same fails the run, and its result replaces the refusal"),
   ),
   mutation(
     "backends: an ungated call does not fail the run",
     [["src/run/session/drive.ts", "if (violation) return", "if (false) return"]],
-    ungated("and ran all the same fails the run, and its result replaces the refusal"),
+    ungated("a refused call that ran all the same fails the run, and its result replaces the refusal"),
   ),
   mutation(
     "backends: a rule that a backend cannot enforce is no warning",
@@ -423,7 +423,7 @@ export const mutations = [
   mutation(
     "backends: an ACP agent makes one request more than it has turns",
     [["src/backends/acp/gate.ts", "return this.#parts.recording.steps.turn >= this.#parts.lastTurn", "return false"]],
-    stops("turns the agent is stopped at the call of the last one, which is not permitted"),
+    stops("the agent is stopped at the call of the last of"),
   ),
   mutation(
     "backends: Codex is not started again in a home that others create",

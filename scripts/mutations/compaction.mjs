@@ -138,7 +138,7 @@ export const mutations = [
   mutation(
     "compaction: every result of a last turn gets the same share of its room",
     [[native, "[...sizes].sort((a, b) => a - b)", "sizes"]],
-    bound("short results stay whole and leave the rest of their share to long ones"),
+    bound("short results of a last turn that is clipped stay whole and leave the rest of their share to long ones"),
   ),
   mutation(
     "compaction: a summary is summarised alone",

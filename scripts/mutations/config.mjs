@@ -10,33 +10,33 @@ export const mutations = [
   mutation(
     "config: a config file that a command removed restricts no later run",
     [["src/cli/config/file.ts", "  if (removed !== undefined) throw removedByCommands(removed)\n", "  void removed\n"]],
-    found("refuses to go on as a config"),
+    found("looking for a named config that is gone is refused"),
   ),
   mutation(
     "config: a policy file that a command removed restricts no later run",
     [["src/hosts/node/policy/load-policy.ts", "    if (removed !== undefined) {", "    if (removed === folder) {"]],
-    found("refuses to go on as a policy"),
+    found("looking for a named policy that is gone is refused"),
   ),
   mutation(
     "config: a found file turns memory on while it is said to be ignored",
     [[config, '...(memory === "off" && { memory }),', "...(memory && { memory }),"]],
-    found('a config file that was found and not named with memory "read-write"'),
+    found('a found config file keeps memory "read-write"'),
   ),
   mutation(
     "config: a found file trusts the skills of the workspace while it is said to be ignored",
     [[config, "...(skills === false && { skills }),", "...(skills !== undefined && { skills }),"]],
-    found("a config file that was found and not named with skills true"),
+    found("a found config file keeps skills true"),
   ),
   mutation(
     "config: a found file raises the turn limit while it is said to be ignored",
     [[config, "...(isFewTurns && turns !== undefined && { turns })", "...(turns !== undefined && { turns })"]],
-    found("a config file that was found and not named with limits"),
-    found("has no more than 100 turns"),
+    found("a found config file keeps limits"),
+    found("a config file that was found and not named sets no more than 100 turns"),
   ),
   mutation(
     "config: a found file may raise the turn limit",
     [[config, "const defaultTurns = 100\n", "const defaultTurns = 10_000\n"]],
-    found("a config file that was found and not named with limits"),
+    found("a found config file keeps limits"),
   ),
   mutation(
     "config: a file is trusted before it is checked",

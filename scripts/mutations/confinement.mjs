@@ -219,7 +219,7 @@ export const mutations = [
         "if (isPrivateHost(url) && rules.isAllowed(url)) {",
       ],
     ],
-    webhook("with a fix this computer"),
+    webhook("a webhook is rejected with a fix: this computer"),
   ),
   mutation(
     "confinement: a webhook is sent to a private host",

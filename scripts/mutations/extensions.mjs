@@ -34,7 +34,7 @@ export const mutations = [
   mutation(
     "api: a method that the service does not allow is sent",
     [[api, "  if (!service.allowedMethods.includes(method)) {", "  if (!service.allowedMethods.length) {"]],
-    attack("that another service allows is not sent"),
+    attack("is not sent, although another service allows it"),
   ),
   mutation(
     "api: a body may ask for another method",
@@ -147,7 +147,7 @@ export const mutations = [
   mutation(
     "skills: hosts are checked only when a skill is read",
     [[skills, "if (isAllowed && !isAllowed(url)) {", "if (isAllowed === undefined && !url) {"]],
-    skill("SK-04 outside allowedHosts throw, and make 0 connections"),
+    skill("SK-04 skills outside allowedHosts throw, and make 0 connections"),
   ),
   mutation(
     "skills: a redirect leads to any host",
@@ -157,7 +157,7 @@ export const mutations = [
   mutation(
     "skills: the headers of a skill go to the hosts of its pages",
     [[skills, "(new URL(target).origin === origin ? headers : {})", "(target ? headers : {})"]],
-    skill("their headers go to the origin of the skill, and not to other hosts of its pages"),
+    skill("the headers of skills go to the origin of the skill, and not to other hosts of its pages"),
   ),
   mutation(
     "skills: a workspace is searched without trust",
@@ -232,7 +232,7 @@ export const mutations = [
   mutation(
     "memory: read-only writes episodes",
     [[memory, "if (isWritten && result", "if (result"]],
-    remember("MEM-02 read-only offers no Memorize and writes nothing"),
+    remember("MEM-02 read-only memory offers no Memorize and writes nothing"),
   ),
   mutation(
     "knowledge: a reference with .. is a path",
@@ -270,7 +270,7 @@ export const mutations = [
         "return folders === undefined && external.length < 0",
       ],
     ],
-    ["test/knowledge.test.ts", "KB-12 with"],
+    ["test/knowledge.test.ts", "KB-12 the extension with"],
   ),
   mutation(
     "knowledge: a text is masked from the offset on",
@@ -298,7 +298,7 @@ export const mutations = [
         "if (index.digestOf(path)) return undefined",
       ],
     ],
-    ["test/knowledge.test.ts", "KB-03 that is stale is brought up to date"],
+    ["test/knowledge.test.ts", "KB-03 an index that is stale is brought up to date"],
   ),
   mutation(
     "memory: line breaks in a rule forge others",
@@ -355,7 +355,7 @@ export const mutations = [
   mutation(
     "knowledge: the first base with a match comes first",
     [[knowledge, ".sort((left, right) => right.hit.score - left.hit.score)", ""]],
-    knowing("KB-04 is searched over all bases"),
+    knowing("KB-04 the knowledge is searched over all bases"),
   ),
   mutation(
     "knowledge: a document of two folders is there twice",
@@ -371,7 +371,7 @@ export const mutations = [
         "(term.length > 4 ? 0.2 : false)",
       ],
     ],
-    knowing("KB-04 is searched over all bases"),
+    knowing("KB-04 the knowledge is searched over all bases"),
   ),
   mutation(
     "knowledge: an index that fails in a search fails the search",
@@ -381,7 +381,7 @@ export const mutations = [
   mutation(
     "knowledge: code in a line hides the headings after it",
     [[knowledge, 'mark?.startsWith("`") && line.includes("`", whole.length) ? undefined : mark', "mark"]],
-    ["src/extensions/knowledge/sections.test.ts", "and after code in a line"],
+    ["src/extensions/knowledge/sections.test.ts", "Markdown is split after code in a line"],
   ),
   mutation(
     "api: patterns of a document that cannot run in linear time stay in its parameters",

@@ -12,7 +12,9 @@ export const mutations = [
   mutation(
     "gates: an ACP agent gets a permission after the end of the run",
     [[acpGate, "permit === undefined || this.#isOver", "permit === undefined"]],
-    cell("acp:cursor, own call does not run if its gate answers after the end of a run whose program ends its work"),
+    cell(
+      "acp:cursor, own call a call does not run if its gate answers after the end of a run whose program ends its work",
+    ),
   ),
   mutation(
     "gates: an ACP agent whose two calls wait for a person is never stopped",
@@ -22,12 +24,12 @@ export const mutations = [
   mutation(
     "gates: an ACP call whose decision throws is recorded as one that nobody was asked about",
     [[acpGate, "await host.authorize(call, tool).catch(() => undefined)", "await host.authorize(call, tool)"]],
-    cell("acp:cursor, own call whose decision throws is recorded as denied"),
+    cell("acp:cursor, own call a call whose decision throws is recorded as denied"),
   ),
   mutation(
     "gates: a call of Claude whose decision throws is recorded as one that nobody was asked about",
     [["src/backends/claude/gate.ts", "this.#ask(question).catch(() => failed)", "this.#ask(question)"]],
-    cell("claude-cli, own call whose decision throws is recorded as denied"),
+    cell("claude-cli, own call a call whose decision throws is recorded as denied"),
   ),
   mutation(
     "gates: a call beside one that waits for a person is decided, and may run",
@@ -72,7 +74,7 @@ export const mutations = [
       [codexRun, "await host.authorize(call, tool).catch(() => undefined)", "await host.authorize(call, tool)"],
       [codexRecorder, "result !== undefined || !this.#events.isPermitted(callId)", "result !== undefined"],
     ],
-    cell("codex, own call does not run if the decision about it throws, and is not recorded as run"),
+    cell("codex, own call a call does not run if the decision about it throws, and is not recorded as run"),
   ),
   mutation(
     "gates: a call of Codex that was never permitted is recorded as running in the background",
@@ -82,7 +84,7 @@ export const mutations = [
   mutation(
     "gates: an interrupted call of Codex counts as failed",
     [[codexRecorder, 'outcome.status === "error" && this.#events.isInterrupted()', "false"]],
-    cell("codex, own call with an effect that is cancelled while it runs has an unknown outcome"),
+    cell("codex, own call a call with an effect that is cancelled while it runs has an unknown outcome"),
   ),
   mutation(
     "gates: Codex gets a permission after the end of the run",
@@ -117,17 +119,17 @@ export const mutations = [
   mutation(
     "gates: two calls of a vendor under one id both run, and one of them is recorded",
     [["src/run/calls/own-calls.ts", "if (this.#deciding.has(callId))", "if (false)"]],
-    cell("acp:cursor, own call under the id of another call runs at most once, as it is recorded"),
+    cell("acp:cursor, own call a call under the id of another call runs at most once, as it is recorded"),
   ),
   mutation(
     "gates: two calls of the runtime's tools under one id both run, and one of them is recorded",
     [["src/run/session/host.ts", "if (known) return isSameCall", "if (false) return isSameCall"]],
-    cell("claude-sdk, ours call under the id of another call runs at most once, as it is recorded"),
+    cell("claude-sdk, ours call a call under the id of another call runs at most once, as it is recorded"),
   ),
   mutation(
     "gates: a refusal of the same id makes a permitted call an ungated one",
     [["src/run/calls/ungated-calls.ts", 'known.answer !== "run"', "known.answer === undefined"]],
-    cell("acp:cursor, own call under the id of another call runs at most once, as it is recorded"),
+    cell("acp:cursor, own call a call under the id of another call runs at most once, as it is recorded"),
   ),
   programMutation(
     "gates: the command line starts a program that cannot be restricted",
@@ -158,7 +160,7 @@ export const mutations = [
         'true ? { reason: "suspended", resumeBy: "repeat" }',
       ],
     ],
-    ["src/backends/acp/gate.test.ts", "and is one of the runtime's tools stops the agent"],
+    ["src/backends/acp/gate.test.ts", "a call of the runtime's tools that waits for a person stops the agent"],
   ),
   mutation(
     "gates: the model of an ACP agent's quota is not read",

@@ -111,12 +111,12 @@ export const mutations = [
   mutation(
     "mcp: a server that could not be reached once is never tried again",
     [[mcp, "if (this.#connected === attempt) this.#connected = undefined\n", ""]],
-    connection("because the program cannot be started is tried anew by the next request"),
+    connection("a connection whose program cannot be started is tried anew by the next request"),
   ),
   mutation(
     "mcp: an answered request of a server still counts as nested",
     [[mcp, "    } finally {\n      depth--\n    }", "    } finally {\n      depth += 0\n    }"]],
-    sampling("MCP-07 gets as many answers as it wants, one after another"),
+    sampling("MCP-07 a server gets as many answers as it wants, one after another"),
   ),
   mutation(
     "mcp: the hints of a tool are not part of its pin",
@@ -245,7 +245,7 @@ export const mutations = [
   mutation(
     "mcp: nested sampling has no end",
     [[mcp, "if (depth > DEFAULT_SAMPLING_MAX_DEPTH)", "if (depth > DEFAULT_SAMPLING_MAX_DEPTH * 100)"]],
-    sampling("MCP-07 is refused more than three nested requests"),
+    sampling("MCP-07 a server is refused more than three nested requests"),
   ),
   mutation(
     "mcp: instructions of a server pass for the host's",
@@ -391,7 +391,7 @@ export const mutations = [
   mutation(
     "mcp: a pattern of a server that cannot run in linear time stays in the schema",
     [["src/extensions/mcp/index.ts", "return [{ ...definition, inputSchema: schema }]", "return [definition]"]],
-    ["test/hostile-server-schemas.test.ts", "a tool of an MCP server with a pattern that cannot run in linear time"],
+    ["test/hostile-server-schemas.test.ts", "a tool with a pattern that cannot run in linear time"],
   ),
   mutation(
     "mcp: nobody is told that a pattern of a server is not checked",
@@ -402,7 +402,7 @@ export const mutations = [
         "return [{ ...definition, inputSchema: schema }]",
       ],
     ],
-    ["test/hostile-server-schemas.test.ts", "a tool of an MCP server with a pattern that cannot run in linear time"],
+    ["test/hostile-server-schemas.test.ts", "a tool with a pattern that cannot run in linear time"],
   ),
   mutation(
     "mcp: a tool whose schema doubles with each reference is offered",
@@ -424,7 +424,7 @@ export const mutations = [
         "trustedTools.map((definition) => inLinearTime && [definition])",
       ],
     ],
-    ["test/hostile-server-schemas.test.ts", "a tool of an MCP server with a pattern that cannot run in linear time"],
+    ["test/hostile-server-schemas.test.ts", "a tool with a pattern that cannot run in linear time"],
     ["test/hostile-server-schemas.test.ts", "whose schema doubles with each reference is withheld"],
   ),
   mutation(

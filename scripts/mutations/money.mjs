@@ -272,7 +272,7 @@ export const mutations = [
     [
       [
         "src/backends/acp/run.ts",
-        "    // An agent that has crashed reports no count any more.\n    this.#recordRequests()\n",
+        "    // An agent that has crashed no longer reports a count.\n    this.#recordRequests()\n",
         "",
       ],
     ],

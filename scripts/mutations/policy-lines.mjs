@@ -49,7 +49,7 @@ export const mutations = [
   mutation(
     "policy: a redirect behind cd is judged in the folder before it",
     [[`${rules}/decide-line.ts`, '    (changesFolder && !target.text.startsWith("/")) ||\n', ""]],
-    tiers("one behind cd is asked, not judged in the folder before it (Write)"),
+    tiers("a redirect behind cd is asked, not judged in the folder before it (Write)"),
   ),
   mutation(
     "policy: a service may change a call that contains secrets",
@@ -92,7 +92,7 @@ export const mutations = [
     "policy: mcp__server__tool is not a tool of the server",
     [[`${rules}/tool-names.ts`, "wires.some((each) => matchesText(each, given))", "false"]],
     foreign("is meant by mcp:gh/list"),
-    foreign("is meant in runs, too, by a rule in that form"),
+    foreign("is meant in runs, too, by a rule in the form of other agents"),
   ),
   mutation(
     "policy: a name with two meanings is permitted by either",

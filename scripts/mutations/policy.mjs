@@ -162,7 +162,7 @@ export const mutations = [
       ],
     ],
     runtime("an output that a rule blocks reaches neither the model nor the journal, also from a tool that fails"),
-    faults("nothing of its output is passed on"),
+    faults("passes on nothing of its output"),
   ),
   mutation(
     "policy: a long output is saved before it is scanned",
@@ -182,7 +182,7 @@ export const mutations = [
   mutation(
     "policy: services do not scan outputs",
     [[calls, "return services.length > 0 || rules.scansOutput(", "return rules.scansOutput("]],
-    faults("nothing of its output is passed on"),
+    faults("passes on nothing of its output"),
   ),
   mutation(
     "policy: a found file may allow",
@@ -241,13 +241,13 @@ export const mutations = [
   mutation(
     "policy: open mode opens for an answer that is not understood",
     [[service, '=== "open" && isSilent) {', '=== "open") {']],
-    client("in open mode with an unknown verdict: nothing runs"),
-    faults("in open mode with an unknown verdict before the tool: nothing runs"),
+    client("a service that answers with an unknown verdict in open mode lets nothing run"),
+    faults("a service that fails with an unknown verdict before the tool in open mode lets nothing run"),
   ),
   mutation(
     "policy: open mode is the default",
     [[service, 'enforcementFailureMode === "open" && isSilent', 'enforcementFailureMode !== "closed" && isSilent']],
-    client("before the tool with status 500: nothing runs"),
+    client("a service that fails with status 500 before the tool lets nothing run"),
   ),
   mutation(
     "policy: an unknown verdict of the service allows",
@@ -258,17 +258,17 @@ export const mutations = [
         'if (decision !== "allow") return { decision: "allow" }',
       ],
     ],
-    client("before the tool with an unknown verdict: nothing runs"),
+    client("a service that fails with an unknown verdict before the tool lets nothing run"),
   ),
   mutation(
     "policy: a verdict about another call is accepted",
     [[service, 'if (about !== undefined && about !== digest) throw misunderstood("a verdict about another call")', ""]],
-    client("before the tool with a verdict about another call: nothing runs"),
+    client("a service that fails with a verdict about another call before the tool lets nothing run"),
   ),
   mutation(
     "policy: what open mode passed on is not recorded",
     [[calls, 'if (opened.length > 0) this.#record("allow", opened)', ""]],
-    faults("in open mode with status 500: the call runs, and the decisions say why"),
+    faults("a service that fails with status 500 in open mode lets the call run, and the decisions say why"),
   ),
   mutation(
     "policy: the service is not asked about what a tool throws",

@@ -39,7 +39,7 @@ export const mutations = [
   mutation(
     "questions: a fork continues the call of the original",
     [["src/journal/recent-calls.ts", "call.question = isCopied ? undefined :", "call.question ="]],
-    runtime("that is forked is continued by the original only"),
+    runtime("an open question of a forked run is continued by the original only"),
   ),
   mutation(
     "questions: an answer is lost if another question is recorded after it",
@@ -50,7 +50,7 @@ export const mutations = [
     "questions: a call asks for ever",
     [[calls, "const MAX_QUESTIONS = 10", "const MAX_QUESTIONS = 1000"]],
     runtime("that asks for ever is stopped after ten questions"),
-    server("by asking for ever is stopped after ten questions"),
+    server("a server that asks for ever is stopped after ten questions"),
   ),
   mutation(
     "questions: the policy is not asked again before the answered call",
@@ -67,7 +67,7 @@ export const mutations = [
       ],
     ],
     runtime("shows its state to nobody"),
-    server("see neither the server's state"),
+    server("neither people in events and results nor listeners see the server's state"),
   ),
   mutation(
     "questions: state with a credential is recorded",
@@ -97,7 +97,7 @@ export const mutations = [
         'run.journal.append({ ...asked, via: "wait" })',
       ],
     ],
-    live("is asked only when the question is durable"),
+    live("is asked about only when the question is durable"),
   ),
   mutation(
     "questions: the call continues before a live yes is durable",
@@ -123,12 +123,12 @@ export const mutations = [
   mutation(
     "questions: people are asked further questions by a run that pauses",
     [[calls, "const mayAsk = !runner.isAsked && !run.controls.stopping", "const mayAsk = !run.controls.stopping"]],
-    live("of several, one that must wait pauses the run"),
+    live("one of several running calls that must wait pauses the run"),
   ),
   mutation(
     "questions: a live answer is lost if the run is being stopped",
     [[calls, 'if (run.controls.stopping) return { status: "suspended" }\n', ""]],
-    live("keeps an answer that comes while it is being stopped"),
+    live("keeps an answer that comes meanwhile"),
   ),
   mutation(
     "questions: an agent that must not pause does",
@@ -172,8 +172,8 @@ export const mutations = [
   mutation(
     "questions: people are asked to open any address",
     [[mcp, 'if (!url || !(url.protocol === "https:" || isLocal))', "if (!url)"]],
-    server("by a question with a script as address"),
-    server("by a question with an address that is not https"),
+    server("a server that sends a question with a script as address"),
+    server("a server that sends a question with an address that is not https"),
   ),
   mutation(
     "questions: the words of a server are not marked as such",
@@ -189,7 +189,7 @@ export const mutations = [
   mutation(
     "questions: a server keeps as much as it likes with the client",
     [[mcp, "const MAX_STATE_BYTES = 64 * 1024", "const MAX_STATE_BYTES = 640 * 1024"]],
-    server("by keeping more than 64 KB with the client"),
+    server("a server that keeps more than 64 KB with the client"),
   ),
   mutation(
     "questions: a token of the client is recorded with the state of the server",
@@ -197,7 +197,7 @@ export const mutations = [
       [mcp, "if (connection.masked(text) !== text ||", 'if (connection.masked("") !== "" ||'],
       [mcp, '(requestState ?? "")) {', '(requestState ?? "") && false) {'],
     ],
-    server("by keeping a token of the client"),
+    server("a server that keeps a token of the client"),
   ),
   mutation(
     "questions: a tool whose definition has changed continues its call",

@@ -117,7 +117,7 @@ export const mutations = [
       ["src/hosts/node/index.ts", "import { fileTools }", "import { bashTool, fileTools }"],
       ["src/hosts/node/index.ts", "config.tools ?? fileTools()", "config.tools ?? [...fileTools(), bashTool()]"],
     ],
-    ["src/tools/bash.test.ts", "TOOL-17 is not among the tools that the runtime for Node offers by default"],
+    ["src/tools/bash.test.ts", "TOOL-17 Bash is not among the tools that the runtime for Node offers by default"],
   ),
   mutation(
     "results: a state file is written at every tick (ASY-09)",

@@ -43,22 +43,22 @@ export const mutations = [
   mutation(
     "runs: a run that lost its store looks alive in its process",
     [["src/runtime/runtime.ts", "live.lostResult(asked, state) ?? state", "state"]],
-    lost("is failed with `storage` in this process"),
+    lost("is failed with `storage` here"),
   ),
   mutation(
     "runs: a run that lost its store looks alive to others",
     [["src/runtime/live-runs.ts", "void reportLoss(run.folder, projection, journal.shard)", ""]],
-    lost("is failed with `storage` in this process"),
+    lost("is failed with `storage` here"),
   ),
   mutation(
     "approvals: stopping a run denies the call that waits for onAsk",
     [["src/policy/ask-person.ts", "leaveOpen(pause)", "leaveOpen(failed)"]],
-    live("by close: nobody is recorded to have decided"),
+    live("a run that is stopped by close records nobody as having decided"),
   ),
   mutation(
     "approvals: a callback that hears of the stop decides",
     [["src/policy/ask-person.ts", "leaveOpen(pause)\n    closing.abort()", "closing.abort()\n    leaveOpen(pause)"]],
-    live("by cancel: nobody is recorded to have decided"),
+    live("a run that is stopped by cancel records nobody as having decided"),
   ),
   mutation(
     "approvals: releasing a run waits for onAsk",
@@ -69,7 +69,7 @@ export const mutations = [
         "askPerson(policy, request, controls.signal)",
       ],
     ],
-    live("by release: nobody is recorded to have decided"),
+    live("a run that is stopped by release records nobody as having decided"),
   ),
   mutation(
     "runs: recovery leaves released runs paused",

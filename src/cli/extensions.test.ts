@@ -24,7 +24,7 @@ async function recorded(runId: string) {
 }
 
 describe("skills", () => {
-  test("list and show print those of the workspace before those of the home", async () => {
+  test("skills list and show print those of the workspace before those of the home", async () => {
     const { home, workspace } = cli.place
     await put(workspace, ".agents/skills/greet/SKILL.md", skill("greet", "Says hello."))
     await put(workspace, ".agents/skills/bad/SKILL.md", "no description")
@@ -45,7 +45,7 @@ describe("skills", () => {
     expect(await cli.longhaul(["skills", "install"])).toMatchObject({ code: 2 })
   })
 
-  test("are offered with --skills only: a found config file cannot trust a workspace", async () => {
+  test("skills are offered with --skills only: a found config file cannot trust a workspace", async () => {
     const { workspace } = cli.place
     await put(workspace, ".agents/skills/greet/SKILL.md", skill("greet", "Says hello."))
     await put(workspace, "longhaul.config.json", '{ "skills": true, "memory": "read-write" }')
@@ -71,7 +71,7 @@ test("AGENTS.md is given to a run, unless --no-agents-md", async () => {
 })
 
 describe("memory", () => {
-  test("add, list and show; each folder has its own, and runs have it with --memory", async () => {
+  test("memory add, list and show use a memory of their own in each folder, and runs have it with --memory", async () => {
     const { workspace } = cli.place
     const added = await cli.longhaul(["memory", "add", "--json", "--kind", "rule", "Never", "push", "to", "main."])
     const { id } = JSON.parse(added.stdout)

@@ -114,7 +114,7 @@ describe("chat --continue", () => {
   }
   const own = ["SkillPage", "Recall", "Memorize"]
 
-  test("restores memory and skills of the conversation, and with the file its MCP servers", async () => {
+  test("chat --continue restores memory and skills of the conversation, and with the file its MCP servers", async () => {
     const seen = await scene()
     const began = ["chat", "--run-id", "c", "--memory", "read-write", "--skills", "--mcp-config", "mine.json"]
     expect((await longhaul([...began, "Echo one"])).stdout).toContain("It says one.")
@@ -126,7 +126,7 @@ describe("chat --continue", () => {
     expect(again.stderr).not.toContain("--mcp-config")
   })
 
-  test("without the file says that its MCP servers are missing, and goes on with the rest", async () => {
+  test("chat --continue without the file says that its MCP servers are missing, and goes on with the rest", async () => {
     const seen = await scene()
     const began = ["chat", "--run-id", "c", "--memory", "read-write", "--skills", "--mcp-config", "mine.json"]
     await longhaul([...began, "Hello"])

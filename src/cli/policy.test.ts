@@ -145,7 +145,7 @@ test.each([
   [["check"], "Missing argument"],
   [["explain", "{"], "The call is not JSON"],
   [["explain", "[]"], "The call is not an object"],
-  [["explain", '{"args":{}}'], "tool of the call is not a text"],
+  [["explain", '{"args":{}}'], "tool of the call is not a string"],
   [["explain", '{"tool":"Read"}'], "No policy file was found"],
   [["test"], "No policy file was found"],
   [["import", "none.json"], "Could not read none.json"],

@@ -66,7 +66,7 @@ test("a tool of a vendor's program runs without a restriction", async () => {
 })
 
 describe.each(restrictions)("%j", (options) => {
-  test("reaches a program that can start without its tools, and denies their calls", async () => {
+  test("the option reaches a program that can start without its tools, and denies their calls", async () => {
     const { stdout, said, isMade } = await run("copilot", "acp:copilot", ...options)
     expect(said).toMatch(/^started .*--excluded-tools=create/)
     expect(said).toContain("answered reject_once")
@@ -74,7 +74,7 @@ describe.each(restrictions)("%j", (options) => {
     expect(JSON.parse(stdout)).toMatchObject({ status: "done", toolCalls: [{ name: "Write", status: "denied" }] })
   })
 
-  test("fails with 2 and a fix for a program that cannot be restricted, which is not started", async () => {
+  test("the option fails with 2 and a fix for a program that cannot be restricted, which is not started", async () => {
     const given = options.map((option) => (option === "Write" ? "Edit" : option))
     const { code, stdout, said, isMade } = await run("cursor-agent", "acp:cursor", ...given)
     expect(code).toBe(2)

@@ -115,7 +115,7 @@ describe("the time that a run has used", () => {
   const activeMs = (timed: readonly (readonly [number, RecordBody])[]) =>
     project(timed.map(([time, body], seq): RunRecord => ({ seq, at: time, ...body }))).activeMs
 
-  test("contains neither pauses nor the time after the death of a process", () => {
+  test("the time of a run contains neither pauses nor the time after the death of a process", () => {
     const timed = [
       at(0, { type: "turn-start", turn: 1 }),
       at(100, { type: "run-pause", reason: "released" }),
@@ -127,7 +127,7 @@ describe("the time that a run has used", () => {
     expect(activeMs(timed)).toBe(157)
   })
 
-  test("does not shrink when the clock is set back", () => {
+  test("the time of a run does not shrink when the clock is set back", () => {
     const turnEnd: RecordBody = { type: "turn-end", turn: 1 }
     expect(activeMs([at(1000, turnEnd), at(400, turnEnd), at(450, turnEnd)])).toBe(50)
   })

@@ -20,7 +20,7 @@ const matching: readonly (readonly [pattern: string, matches: readonly string[],
 ]
 
 describe("compileLinearPattern", () => {
-  test.each(matching)("%s", async (source, matches, others) => {
+  test.each(matching)("the pattern %s matches its samples and no others", async (source, matches, others) => {
     const pattern = await compileLinearPattern(source)
     for (const text of matches) expect(pattern.test(text), text).toBe(true)
     for (const text of others) expect(pattern.test(text), text).toBe(false)

@@ -39,7 +39,7 @@ describe("exceptions and rejections of host code do not cost a run its result", 
     ["a hook that rejects", { hooks: { preRun: rejects, postRun: rejects, postTurn: rejects } }],
     ["an executor that throws", { executor: { run: throws } }],
   ]
-  test.each(configs)("host code that fails: %s", async (_, config) => {
+  test.each(configs)("a run keeps its result if host code fails: %s", async (_, config) => {
     const runtime = runtimeWith(config, [...paying, ...paying])
     expect(await runtime.run({ task: "Pay." })).toMatchObject({ status: "done", text: "Paid." })
     const { runId } = await runtime.start({ task: "Pay." })
@@ -73,7 +73,7 @@ describe("a hook that never returns", () => {
     expect(result).toMatchObject({ status: "done", text: "Paid." })
   })
 
-  test("cancelling during a hanging postRun still returns the result, also with the caller's signal", async () => {
+  test("cancelling during a hanging postRun hook still returns the result, also with the caller's signal", async () => {
     const events: RunEvent["type"][] = []
     const abort = new AbortController()
     const runtime = runtimeWith({ hooks: hanging }, [...paying, ...paying])

@@ -567,7 +567,7 @@ describe("background runs", () => {
     }
   })
 
-  test("start with a free concurrency slot reports a taken id; without one it is queued", async () => {
+  test("a start with a free concurrency slot reports a taken id; without one it is queued", async () => {
     const gate = deferred<string>()
     const { runtime } = runtimeOver(memoryStore(), ["Done.", () => gate.promise, "Done."], { concurrency: 1 })
     await runtime.run({ task: "x", runId: "taken" })

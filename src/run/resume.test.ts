@@ -402,7 +402,7 @@ describe("a limit of time", () => {
   })
   const begin = { task: "Work", runId: "r", limits: { timeMs: 40 } }
 
-  test("that is used up stops a resumed run before it calls a model or a tool", async () => {
+  test("a limit of time that is used up stops a resumed run before it calls a model or a tool", async () => {
     const store = memoryStore()
     const first = runtimeOver(store, [call("slow")], { tools: [slow] })
     expect(await first.runtime.run(begin)).toMatchObject({ status: "failed", error: { code: "run_timeout" } })
@@ -416,7 +416,7 @@ describe("a limit of time", () => {
     expect(raised).toMatchObject({ status: "done", text: "Done." })
   })
 
-  test("does not count the time for which a run was paused", async () => {
+  test("a limit of time does not count the time for which a run was paused", async () => {
     const store = memoryStore()
     const config = { tools: [askUserTool()] }
     const asked = runtimeOver(store, [call("AskUser", { question: "Which?" })], config)

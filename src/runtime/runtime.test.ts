@@ -271,7 +271,7 @@ describe("tools", () => {
     expect(types).not.toContain("tool-intent")
   })
 
-  test("with an effect start only when the answer that calls them is complete", async () => {
+  test("tools with an effect start only when the answer that calls them is complete", async () => {
     const order: string[] = []
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
     const model: Model = {

@@ -65,23 +65,26 @@ describe("Bash", () => {
   test.each([
     ["the portable runtime", portable],
     ["the runtime for Node", forNode],
-  ])("TOOL-17 is not among the tools that %s offers by default, and is where the host adds it", async (_, create) => {
-    const offered: string[][] = []
-    const model = scriptedModel(
-      Array.from({ length: 3 }, () => (_messages, { tools }) => {
-        offered.push(tools.map(({ name }) => name))
-        return "Done."
-      }),
-    )
-    const place = { model, store: memoryStore(), workspace: import.meta.dirname }
-    for (const tools of [{}, { tools: fileTools() }, { tools: [...fileTools(), bashTool()] }]) {
-      const runtime = create({ ...place, ...tools })
-      expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done" })
-      await runtime.close()
-    }
-    expect(offered.map((names) => names.includes("Bash"))).toEqual([false, false, true])
-    expect(offered[1]).toContain("Read")
-  })
+  ])(
+    "TOOL-17 Bash is not among the tools that %s offers by default, and is where the host adds it",
+    async (_, create) => {
+      const offered: string[][] = []
+      const model = scriptedModel(
+        Array.from({ length: 3 }, () => (_messages, { tools }) => {
+          offered.push(tools.map(({ name }) => name))
+          return "Done."
+        }),
+      )
+      const place = { model, store: memoryStore(), workspace: import.meta.dirname }
+      for (const tools of [{}, { tools: fileTools() }, { tools: [...fileTools(), bashTool()] }]) {
+        const runtime = create({ ...place, ...tools })
+        expect(await runtime.run({ task: "x" })).toMatchObject({ status: "done" })
+        await runtime.close()
+      }
+      expect(offered.map((names) => names.includes("Bash"))).toEqual([false, false, true])
+      expect(offered[1]).toContain("Read")
+    },
+  )
 
   test("TOOL-17 a call of Bash where it was not added is answered as an unknown tool, and starts nothing", async () => {
     const step = { parts: [{ toolCall: { name: "Bash", args: { command: "exit 1" } } }] }

@@ -35,7 +35,7 @@ describe("a webhook that can never be sent is rejected with a fix", () => {
     ["the host", { url, headers: { Host: "internal" } }],
     ["how the body is sent", { url, headers: { "Transfer-Encoding": "chunked" } }],
     ["a misspelt key", { url, event: ["done"] }],
-  ])("%s", (_, webhook) => {
+  ])("a webhook is rejected with a fix: %s", (_, webhook) => {
     expect(() => checkWebhook(webhook as Webhook, rules)).toThrow(
       expect.objectContaining({ code: "config_invalid", fix: expect.any(String) }),
     )

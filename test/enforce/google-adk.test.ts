@@ -100,7 +100,7 @@ describe("@google/adk", () => {
     }
   })
 
-  test("arguments that a later callback changes: the output is withheld", async () => {
+  test("the output of a call whose arguments a later callback changes is withheld", async () => {
     class Changing extends BasePlugin {
       override async beforeToolCallback({ toolArgs }: { toolArgs: Record<string, unknown> }) {
         toolArgs.text = "forbidden"

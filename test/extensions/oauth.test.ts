@@ -106,7 +106,7 @@ function runWith(server: McpRemote) {
 }
 
 describe("a login at a real authorization server", () => {
-  test("registers the client, returns to the loopback address with PKCE, and is stored for this user only", async () => {
+  test("a login registers the client, returns to the loopback address with PKCE, and is stored for this user only", async () => {
     const server = await scene()
     const { server: guarded } = await protectedServer(server)
     const { made } = await connection(guarded, browser)
@@ -121,7 +121,7 @@ describe("a login at a real authorization server", () => {
     expect(server.grants).toEqual(["authorization_code"])
   })
 
-  test("is refreshed once its access token has expired, without a person", async () => {
+  test("a login is refreshed once its access token has expired, without a person", async () => {
     const server = await scene()
     const { server: guarded, usedToken } = await protectedServer(server)
     await (await connection(guarded, browser)).made.tools()
@@ -131,7 +131,7 @@ describe("a login at a real authorization server", () => {
     expect(server.grants).toEqual(["authorization_code", "refresh_token"])
   })
 
-  test("that was revoked makes the server unavailable, and the error names the login command", async () => {
+  test("a login that was revoked makes the server unavailable, and the error names the login command", async () => {
     const server = await scene()
     const { server: guarded, usedToken } = await protectedServer(server)
     await (await connection(guarded, browser)).made.tools()
@@ -147,7 +147,7 @@ describe("a login at a real authorization server", () => {
     expect(JSON.stringify(result)).not.toContain(token)
   })
 
-  test("is not begun where nobody can log in: the server gets one request, the authorization server none", async () => {
+  test("a login is not begun where nobody can log in: the server gets one request, the authorization server none", async () => {
     const server = await scene()
     const { server: guarded, asked } = await protectedServer(server)
     await expect((await connection(guarded)).made.tools()).rejects.toMatchObject({
@@ -157,7 +157,7 @@ describe("a login at a real authorization server", () => {
     expect([asked, server.headersSeen]).toEqual([["/mcp"], []])
   })
 
-  test("asks for the rights that the server wanted of a run, and for those that it had", async () => {
+  test("a login asks for the rights that the server wanted of a run, and for those that it had", async () => {
     const server = await scene()
     const guarded = await protectedServer(server)
     await (await connection(guarded.server, browser)).made.tools()
@@ -175,7 +175,7 @@ describe("a login at a real authorization server", () => {
     expect(server.grants).toEqual(["authorization_code", "authorization_code"])
   })
 
-  test("asks for more rights at once if the server wants them while the person is there", async () => {
+  test("a login asks for more rights at once if the server wants them while the person is there", async () => {
     const server = await scene()
     const guarded = await protectedServer(server)
     guarded.require("files:write")
@@ -183,7 +183,7 @@ describe("a login at a real authorization server", () => {
     expect((await server.scopesOf(guarded.usedToken())).toSorted()).toEqual(["files:write", "mcp"])
   })
 
-  test("whose redirect names another issuer is refused, and no code is redeemed", async () => {
+  test("a login whose redirect names another issuer is refused, and no code is redeemed", async () => {
     const server = await scene()
     const { server: guarded } = await protectedServer(server)
     const { made } = await connection(guarded, async (url) => {
@@ -195,7 +195,7 @@ describe("a login at a real authorization server", () => {
     expect(server.grants).toEqual([])
   })
 
-  test("at a server whose metadata names another issuer is refused before anybody is asked", async () => {
+  test("a login at a server whose metadata names another issuer is refused before anybody is asked", async () => {
     const server = await scene()
     const { server: guarded } = await protectedServer(server, `${server.issuer}/other`)
     let asked = 0
@@ -207,7 +207,7 @@ describe("a login at a real authorization server", () => {
     expect(server.grants).toEqual([])
   })
 
-  test("ignores redirects with another state, on other paths and by other methods, and goes on", async () => {
+  test("a login ignores redirects with another state, on other paths and by other methods, and goes on", async () => {
     const server = await scene()
     const { server: guarded } = await protectedServer(server)
     const statuses: number[] = []
@@ -228,7 +228,7 @@ describe("a login at a real authorization server", () => {
     expect(server.grants).toEqual(["authorization_code"])
   })
 
-  test("that the person refuses fails, and nothing is stored", async () => {
+  test("a login that the person refuses fails, and nothing is stored", async () => {
     const server = await scene()
     const { server: guarded } = await protectedServer(server)
     const { made } = await connection(guarded, async (url) => fetch(await logIn(url, { agrees: false })))
@@ -236,7 +236,7 @@ describe("a login at a real authorization server", () => {
     expect(server.grants).toEqual([])
   })
 
-  test("of one tenant is not used for another one at the same server", async () => {
+  test("a login of one tenant is not used for another one at the same server", async () => {
     const server = await scene()
     const { server: guarded } = await protectedServer(server)
     await (await connection(guarded, browser, "acme")).made.tools()
@@ -244,7 +244,7 @@ describe("a login at a real authorization server", () => {
     expect((await (await connection(guarded, undefined, "acme")).made.tools()).length).toBeGreaterThan(3)
   })
 
-  test("sends the headers of the MCP server to no authorization server", async () => {
+  test("a login sends the headers of the MCP server to no authorization server", async () => {
     const server = await scene()
     const { server: guarded } = await protectedServer(server)
     const { made } = await connection({ ...guarded, headers: { "x-api-key": "key-of-the-server" } }, browser)
@@ -253,7 +253,7 @@ describe("a login at a real authorization server", () => {
     expect(server.headersSeen.length).toBeGreaterThan(2)
   })
 
-  test("of one server is not sent to another one of the same name", async () => {
+  test("a login of one server is not sent to another one of the same name", async () => {
     const server = await scene()
     const first = await protectedServer(server)
     await (await connection(first.server, browser)).made.tools()

@@ -73,7 +73,7 @@ async function runWith(
 }
 
 describe.each(["stdio", "streamableHttp", "sse"] as const)("server-everything over %s", (transport) => {
-  test("echoes, adds, returns structure, an image and resources, and reports progress to a run", async () => {
+  test("server-everything echoes, adds, returns structure, an image and resources, and reports progress to a run", async () => {
     const server: McpServer =
       transport === "stdio"
         ? { command: process.execPath, args: [everything] }

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync, statSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
+import { ownCharacters, titlesOf } from "../support/test-titles.ts"
 
 interface Mutation {
   readonly name: string
   readonly edits: readonly { readonly file: string; readonly find: string }[]
+  readonly tests: readonly (readonly [file: string, part: string])[]
 }
 
 interface Survivor {
@@ -35,6 +37,37 @@ test("the text that each mutation changes is in the code, in one place", async (
   )
   expect(mutations.length).toBeGreaterThan(200)
   expect(stale).toEqual([])
+})
+
+/** What the names of a file's tests can be made of: its titles, those of cases that it imports, and the rows of its tables. */
+function namesOf(file: string): { readonly names: readonly string[]; readonly text: string } {
+  const source = readFileSync(join(repository, file), "utf8")
+  const imported = Array.from(source.matchAll(/ from "(\..+?\.ts)"/g), ([, path = ""]) => join(dirname(file), path))
+  const text = [source, ...imported.map((path) => readFileSync(join(repository, path), "utf8"))].join("\n")
+  const titles = [
+    ...titlesOf(source),
+    ...Array.from(text.matchAll(/\bname: (["'`])(.+?)\1/g), ([, , name = ""]) => name),
+  ]
+  const inGroups = titles.flatMap((group, index) => titles.slice(index + 1).map((title) => `${group} ${title}`))
+  return { names: [...titles, ...inGroups], text }
+}
+
+test("each test that a mutation names exists", async () => {
+  const list = new URL("../../scripts/mutations/index.mjs", import.meta.url).href
+  const { mutations }: { readonly mutations: readonly Mutation[] } = await import(list)
+  const files = new Map<string, ReturnType<typeof namesOf>>()
+  const exists = (file: string, part: string) => {
+    const { names, text } = files.get(file) ?? namesOf(file)
+    files.set(file, { names, text })
+    // A part of a name may be filled in from the row of a table, but a quarter of it is the title's own.
+    return text.includes(part) || names.some((name) => ownCharacters(name, part) * 4 >= part.length)
+  }
+  const missing = mutations.flatMap(({ name, tests }) =>
+    tests
+      .filter(([file, part]) => !exists(file, part))
+      .map(([file, part]) => `${name}: ${file} has no test like "${part}"`),
+  )
+  expect(missing).toEqual([])
 })
 
 test("each check that may be removed unnoticed is in its file once, and has a reason that can be checked", async () => {

@@ -111,7 +111,7 @@ describe("write errors on a create-only store", () => {
     expect(failures).toBeGreaterThan(3)
   })
 
-  test("syncs failing from any point on: the run fails as storage, publishes nothing unwritten, and finishes later", async () => {
+  test("a run whose syncs fail from any point on fails as storage, publishes nothing unwritten, and finishes later", async () => {
     const order: Order = { ...bench.places(), form: "create-only" }
     const full = await withFault(order, { call: "fdatasync", error: "EIO", when: "4+" })
     expect(full.state).toMatchObject(notWritten)

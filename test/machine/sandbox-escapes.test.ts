@@ -147,7 +147,7 @@ describe("the sandbox self-test rejects a bubblewrap", () => {
       "has files of the machine open",
     ],
     ["that keeps capabilities", { bwrap: passOn('[ "$each" = ALL ] && each=CAP_KILL') }, "keeps the rights of root"],
-  ])("%s", async (what, programs, fault) => {
+  ])("the sandbox self-test rejects a bubblewrap %s", async (what, programs, fault) => {
     const folder = join(scene.base, what.replaceAll(/\W/g, "-"))
     mkdirSync(folder)
     for (const [name, script] of Object.entries(programs)) {

@@ -129,7 +129,7 @@ describe("risk tiers", () => {
 type BrokenCallback = [does: string, answer: () => unknown, told: string]
 
 describe("a callback", () => {
-  test("APR-05 HOST-10 receives the complete question about exactly one call", async () => {
+  test("APR-05 HOST-10 a callback receives the complete question about exactly one call", async () => {
     const { requests, onAsk } = asker({ decision: "approve" })
     const { runtime } = setUp({ policy: { onAsk } })
     const { runId } = await runtime.run({ task: "go" })
@@ -149,7 +149,7 @@ describe("a callback", () => {
     expect(asked).toMatchObject({ ticket: requests[0]?.requestId, via: "wait" })
   })
 
-  test("HOST-10 has 60 seconds to decide unless the policy sets another limit", async () => {
+  test("HOST-10 a callback has 60 seconds to decide unless the policy sets another limit", async () => {
     expect((await policies({}, {}, [])([])).askTimeoutMs).toBe(60_000)
     expect((await policies({ askTimeoutMs: 5 }, {}, [])([])).askTimeoutMs).toBe(5)
   })

@@ -78,7 +78,7 @@ describe("references to models", () => {
 })
 
 describe("the registry", () => {
-  test("BK-13 BK-20 BK-21 lists the backends, resolves a name, and tells what each can do", async () => {
+  test("BK-13 BK-20 BK-21 the runtime lists the backends, resolves a name, and tells what each can do", async () => {
     const names = listRuntimeBridges()
     expect(names).toEqual(expect.arrayContaining(["claude-sdk", "claude-cli", "pi", "native"]))
     expect((await resolveRuntimeBridge("claude:opus", "cli")).name).toBe("claude-cli")

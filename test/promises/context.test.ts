@@ -11,7 +11,7 @@ describe("the context of a run", () => {
     return "ok"
   }
 
-  test("RUN-17 has task, session, tools, memory, prompt, history, limits, policy, model, backend and metadata", async () => {
+  test("RUN-17 the context of a run has task, session, tools, memory, prompt, history, limits, policy, model, backend and metadata", async () => {
     const act = defineTool({
       name: "act",
       description: "acts",

@@ -192,7 +192,7 @@ describe("structured output", () => {
 })
 
 describe("FAIL-27 a failure has a code of its own", () => {
-  test("of a run: internal, if neither the model nor the runtime knows the error", async () => {
+  test("a failure of a run is internal if neither the model nor the runtime knows the error", async () => {
     const model = {
       ...scriptedModel([]),
       converse: () => ({ call: () => Promise.reject(new TypeError("x is undefined")) }),
@@ -201,7 +201,7 @@ describe("FAIL-27 a failure has a code of its own", () => {
     expect(result).toMatchObject({ status: "failed", error: { code: "internal", retryable: false } })
   })
 
-  test("of a resume: what is wrong with the run, or with what it is resumed with", async () => {
+  test("a failure of a resume says what is wrong with the run, or with what it is resumed with", async () => {
     const { runtime } = setup(["Done."])
     await runtime.run({ task: "x", runId: "r" })
     expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "failed", error: { code: "invalid_state" } })
@@ -210,7 +210,7 @@ describe("FAIL-27 a failure has a code of its own", () => {
     expect(await runtime.status("none")).toMatchObject({ status: "not_found" })
   })
 
-  test("of a cancelled run: cancelled", async () => {
+  test("a failure of a cancelled run is cancelled", async () => {
     const { runtime } = setup([call("look")], { tools: [tool("look", () => handle.interrupt())] })
     const handle = runtime.stream({ task: "x" })
     expect(await handle.result).toMatchObject({ status: "cancelled", error: { code: "cancelled", retryable: false } })

@@ -19,7 +19,7 @@ describe("a question of the agent", () => {
     [["allow_always", "reject_always", "reject_once", "allow_once"]],
     [["allow_once", "reject_once"]],
     [["reject_once", "allow_always", "allow_once"]],
-  ])("is allowed for this call only, wherever that option stands: %j", async (kinds) => {
+  ])("a question is allowed for this call only, wherever that option stands: %j", async (kinds) => {
     let chosen = ""
     const { host, stop } = await runScripted(async (agent) => {
       agent.update(announced(edit("c1")))
@@ -33,22 +33,25 @@ describe("a question of the agent", () => {
     expect(host.asked).toEqual([["Edit", { path: "/project/a.txt", text: "new" }, false]])
   })
 
-  test.each(["authorize", "beginTurn"] as const)("is refused if the decision about it throws: %s", async (where) => {
-    let chosen = ""
-    const throwing = new RecordingHost(allowEverything)
-    Object.assign(throwing, { [where]: () => Promise.reject(new Error("lost")) })
-    await runScripted(
-      async (agent) => {
-        agent.update(announced(edit("c1")))
-        chosen = await agent.askPermission(edit("c1"))
-        agent.say("Done.")
-      },
-      { host: throwing },
-    )
-    expect(chosen).toBe("id of reject_once")
-  })
+  test.each(["authorize", "beginTurn"] as const)(
+    "a question is refused if the decision about it throws: %s",
+    async (where) => {
+      let chosen = ""
+      const throwing = new RecordingHost(allowEverything)
+      Object.assign(throwing, { [where]: () => Promise.reject(new Error("lost")) })
+      await runScripted(
+        async (agent) => {
+          agent.update(announced(edit("c1")))
+          chosen = await agent.askPermission(edit("c1"))
+          agent.say("Done.")
+        },
+        { host: throwing },
+      )
+      expect(chosen).toBe("id of reject_once")
+    },
+  )
 
-  test("about another call under the same id is decided anew", async () => {
+  test("a question about another call under the same id is decided anew", async () => {
     const chosen: string[] = []
     const first = { ...edit("c1"), rawInput: { path: "/project/a.txt", text: "one" } }
     const second = { toolCallId: "c1", title: "Runs it", kind: "execute", rawInput: { command: "rm -rf ." } }
@@ -67,7 +70,7 @@ describe("a question of the agent", () => {
     expect(host.asked).toHaveLength(2)
   })
 
-  test("is cancelled if it offers only a permission for always", async () => {
+  test("a question is cancelled if it offers only a permission for always", async () => {
     let chosen = ""
     await runScripted(async (agent) => {
       chosen = await agent.askPermission(edit("c1"), ["allow_always", "reject_always"])
@@ -76,7 +79,7 @@ describe("a question of the agent", () => {
     expect(chosen).toBe("cancelled")
   })
 
-  test("is cancelled if it is refused and offers no way to refuse once, and the model is told why", async () => {
+  test("a question is cancelled if it is refused and offers no way to refuse once, and the model is told why", async () => {
     const chosen: string[] = []
     const { agent, host } = await runScripted(
       async (agent) => {
@@ -90,7 +93,7 @@ describe("a question of the agent", () => {
     expect(host.told.some((line) => line.startsWith("steer ") && line.includes("letters only"))).toBe(true)
   })
 
-  test("is refused if the policy changes the arguments, since the agent would run its own", async () => {
+  test("a question is refused if the policy changes the arguments, since the agent would run its own", async () => {
     const chosen: string[] = []
     const { host } = await runScripted(
       async (agent) => {
@@ -103,7 +106,7 @@ describe("a question of the agent", () => {
     expect(host.told).toContain("result denied")
   })
 
-  test("of another session, or between two runs, is cancelled without asking the policy", async () => {
+  test("a question of another session, or between two runs, is cancelled without asking the policy", async () => {
     let reply: Json | undefined
     const { host } = await runScripted(async (agent) => {
       const options = [{ optionId: "yes", kind: "allow_once", name: "Yes" }]
@@ -114,7 +117,7 @@ describe("a question of the agent", () => {
     expect(host.asked).toEqual([])
   })
 
-  test("about the same call is answered by the same decision", async () => {
+  test("a question about the same call is answered by the same decision", async () => {
     const chosen: string[] = []
     const { host } = await runScripted(async (agent) => {
       agent.update(announced(edit("c1")))
@@ -167,21 +170,24 @@ describe("a call that only looks like one of the runtime's tools", () => {
       ["acp:other", { to: "Ada" }, false],
     ],
   ]
-  test.each(looksAlike)("is decided by the policy: %s", async (_, call, question, asked) => {
-    const chosen: string[] = []
-    const { host } = await runScripted(
-      async (agent) => {
-        if (chosen.length > 0) return
-        agent.update(announced(call))
-        chosen.push(await agent.askPermission(question))
-      },
-      { ...copilot, host: new RecordingHost(refuse) },
-    )
-    expect(chosen).toEqual(["id of reject_once"])
-    expect(host.asked).toEqual([asked])
-  })
+  test.each(looksAlike)(
+    "a call that only looks like one of the runtime's tools is decided by the policy: %s",
+    async (_, call, question, asked) => {
+      const chosen: string[] = []
+      const { host } = await runScripted(
+        async (agent) => {
+          if (chosen.length > 0) return
+          agent.update(announced(call))
+          chosen.push(await agent.askPermission(question))
+        },
+        { ...copilot, host: new RecordingHost(refuse) },
+      )
+      expect(chosen).toEqual(["id of reject_once"])
+      expect(host.asked).toEqual([asked])
+    },
+  )
 
-  test("while a real one is allowed, and recorded when it reaches the bridge", async () => {
+  test("a real call of one of the runtime's tools is allowed, and recorded when it reaches the bridge", async () => {
     const call = { toolCallId: "c1", title: "longhaul-send", kind: "other", status: "pending", rawInput: { to: "Ada" } }
     const agentHost = new RecordingHost(refuse)
     let chosen = ""
@@ -210,7 +216,7 @@ describe("a call that only looks like one of the runtime's tools", () => {
 describe("a call that waits for a person", () => {
   const suspend = (): Permit => ({ kind: "suspend", reason: "A person has to decide first." })
 
-  test("stops the agent, which is told so before its question is answered, and stays open", async () => {
+  test("a call that waits for a person stops the agent, which is told so before its question is answered, and stays open", async () => {
     const { agent, host, stop, session } = await runScripted(
       async (agent) => {
         agent.update(announced(edit("c1")))
@@ -226,7 +232,7 @@ describe("a call that waits for a person", () => {
     expect(session.ref.resumable).toBe(true)
   })
 
-  test("and is one of the runtime's tools stops the agent, and is continued by the runtime", async () => {
+  test("a call of the runtime's tools that waits for a person stops the agent, and is continued by the runtime", async () => {
     const agentHost = new RecordingHost(refuse)
     Object.assign(agentHost, { callTool: async () => ({ status: "suspended" }) })
     let bridge: ReturnType<typeof hostOf>["service"] | undefined
@@ -243,7 +249,7 @@ describe("a call that waits for a person", () => {
     expect(stop).toEqual({ reason: "suspended" })
   })
 
-  test("waits until a running call has ended; a further one is refused", async () => {
+  test("a call that waits for a person waits until a running call has ended; a further one is refused", async () => {
     const order: string[] = []
     const decide = (name: string, args: Json): Permit => (name === "Bash" ? { kind: "run", args } : suspend())
     const bash = {

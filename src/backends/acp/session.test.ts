@@ -15,7 +15,7 @@ import { acp } from "./index.ts"
 const done = { reason: "done", text: "Done." }
 describe("a prompt", () => {
   test.each(["/allow-all on", "  /yolo", "!rm -rf .", "@secrets", "#note", "&later"])(
-    "never begins with a sign that the agent reads as its own command: %s",
+    "a prompt never begins with a sign that the agent reads as its own command: %s",
     async (task) => {
       const { agent } = await runScripted((agent) => agent.say("Done."), { task })
       const [sent] = agent.sent("session/prompt")
@@ -25,7 +25,7 @@ describe("a prompt", () => {
 })
 
 describe("a session", () => {
-  test("that does not ask before it acts is set back before the first prompt", async () => {
+  test("a session that does not ask before it acts is set back before the first prompt", async () => {
     const mode = "https://agentclientprotocol.com/protocol/session-modes#agent"
     const { agent } = await runScripted((agent) => agent.say("Done."), {
       options: { name: "copilot", command: "copilot" },
@@ -41,7 +41,7 @@ describe("a session", () => {
     expect(agent.sent("session/set_config_option")).toEqual([{ sessionId: "s1", configId: "allow_all", value: "off" }])
   })
 
-  test("that cannot be set back is not opened, and its program is ended", async () => {
+  test("a session that cannot be set back is not opened, and its program is ended", async () => {
     const agent = new ScriptedAgent({
       "session/new": () => ({ sessionId: "s1", configOptions: [{ id: "allow_all", currentValue: "on" }] }),
       "session/set_config_option": () => Promise.reject({ code: -32602, message: "no" }),
@@ -51,7 +51,7 @@ describe("a session", () => {
     expect(agent.ended).toEqual(["kill"])
   })
 
-  test("that is loaded records nothing of the conversation that the agent repeats, also after its reply", async () => {
+  test("a session that is loaded records nothing of the conversation that the agent repeats, also after its reply", async () => {
     const ref = { backend: "acp:other", version: "1.2.3", id: "s1", cwd: "/project", resumable: true }
     let toldAll = () => {}
     const isRepeated = new Promise<void>((resolve) => {
@@ -81,7 +81,7 @@ describe("a session", () => {
     expect(host.told).toEqual(["text Done."])
   })
 
-  test("of Copilot, which counts the tokens of its process, records those of each prompt once", async () => {
+  test("a session of Copilot, which counts the tokens of its process, records those of each prompt once", async () => {
     const counts = [
       { inputTokens: 100, outputTokens: 10 },
       { inputTokens: 250, outputTokens: 15 },
@@ -109,7 +109,7 @@ describe("a session", () => {
     ["that counts each prompt", "other", [10, 30], [10, 30]],
     // A prompt without a figure says nothing about the count of the process.
     ["that counts its process", "copilot", [100, 0, 250], [100, null, 150]],
-  ])("of an agent %s is metered as such", async (_, name, counts, expected) => {
+  ])("a session of an agent %s is metered as such", async (_, name, counts, expected) => {
     let prompts = 0
     const host = new RecordingHost(allowEverything)
     // Safe: as the runtime, which asks for another answer.
@@ -165,7 +165,7 @@ describe("a session", () => {
     ["limited, without a count at the end", limited, {}, each],
     ["limited, with a count at the end", limited, total, [...each, [0, 300, 200]]],
     ["limited, with a crash", limited, "crash", each],
-  ])("records each token of the requests of a prompt once: %s", async (_, limits, end, recorded) => {
+  ])("a session records each token of the requests of a prompt once: %s", async (_, limits, end, recorded) => {
     const { host } = await working(limits, end)
     const used = host.events.flatMap((event) => (event.type === "metering" ? [event.usage] : []))
     expect(
@@ -173,7 +173,7 @@ describe("a session", () => {
     ).toEqual(recorded)
   })
 
-  test("of an agent that reports a request before and after its answer records each token of it once", async () => {
+  test("a session of an agent that reports a request before and after its answer records each token of it once", async () => {
     const used = (tokens: number) => ({ sessionUpdate: "usage_update", used: tokens, size: 9000 })
     const { host } = await runScripted(
       async (agent) => {
@@ -191,7 +191,7 @@ describe("a session", () => {
     expect(recorded).toEqual([1000, 1500, 100])
   })
 
-  test("of an agent that reports no usage at all has unknown usage, not none", async () => {
+  test("a session of an agent that reports no usage at all has unknown usage, not none", async () => {
     const { host } = await runScripted(() => {}, {
       answers: {
         "session/prompt"(_, agent) {
@@ -204,7 +204,7 @@ describe("a session", () => {
     expect(used).toMatchObject([{ inputTokens: null, outputTokens: null, costUsd: null }])
   })
 
-  test("that the agent does not have any more is lost", async () => {
+  test("a session that the agent does not have any more is lost", async () => {
     const ref = { backend: "acp:other", version: "1.2.3", id: "s9", cwd: "/project", resumable: true }
     const agent = new ScriptedAgent({ "session/load": () => Promise.reject({ code: -32603, message: "unknown" }) })
     const from = { kind: "session", ref, turns: 1 } as const
@@ -212,7 +212,7 @@ describe("a session", () => {
     await expect(opening).rejects.toMatchObject({ code: "session_lost" })
   })
 
-  test("of Gemini is not loaded in the minute of its creation, which would damage it", async () => {
+  test("a session of Gemini is not loaded in the minute of its creation, which would damage it", async () => {
     const data = { createdAt: Date.now() }
     const ref = { backend: "acp:gemini", version: "1.2.3", id: "s1", cwd: "/project", resumable: true, data }
     const agent = new ScriptedAgent({})
@@ -222,7 +222,7 @@ describe("a session", () => {
     expect(agent.received).toEqual([])
   })
 
-  test("of opencode is not opened with settings that cannot be read, since its questions could not be turned on", async () => {
+  test("a session of opencode is not opened with settings that cannot be read, since its questions could not be turned on", async () => {
     const env = { OPENCODE_CONFIG_CONTENT: "{ // my settings\n}" }
     const opening = acp({ name: "opencode", command: "opencode", env }).open(
       openingRequest,
@@ -231,7 +231,7 @@ describe("a session", () => {
     await expect(opening).rejects.toMatchObject({ code: "config_invalid" })
   })
 
-  test("without a login fails as auth, with the command", async () => {
+  test("a session without a login fails as auth, with the command", async () => {
     const agent = new ScriptedAgent({ "session/new": () => Promise.reject({ code: -32000, message: "Log in" }) })
     const opening = acp({ name: "copilot", command: "copilot" }).open(openingRequest, hostOf(agent))
     await expect(opening).rejects.toMatchObject({ code: "auth", fix: expect.stringContaining("copilot login") })
@@ -260,13 +260,13 @@ describe("default settings of Gemini CLI", () => {
     return { variable: programs[0]?.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH, written }
   }
 
-  test("turn its own attempts down to one", async () => {
+  test("default settings of Gemini CLI turn its own attempts down to one", async () => {
     const { variable, written } = await started({}, [])
     expect(variable).toBe("/state/gemini-defaults.json")
     expect(JSON.parse(written[0] ?? "")).toMatchObject({ general: { maxAttempts: 1 } })
   })
 
-  test("replace neither a file of the machine nor one that the caller names", async () => {
+  test("default settings of Gemini CLI replace neither a file of the machine nor one that the caller names", async () => {
     expect(await started({}, ["/etc/gemini-cli/system-defaults.json"])).toEqual({ variable: undefined, written: [] })
     const named = { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: "/mine.json" }
     expect(await started({ env: named }, [])).toEqual({ variable: "/mine.json", written: [] })
@@ -278,12 +278,12 @@ describe("default settings of Gemini CLI", () => {
 describe("an agent that misbehaves", () => {
   const failure = (stop: Stop) => (stop.reason === "failed" ? stop.failure.code : stop.reason)
 
-  test("by a line that is no message fails the run", async () => {
+  test("an agent that writes a line that is no message fails the run", async () => {
     const { stop } = await runScripted((agent) => agent.write({ raw: "panic: oh no" }))
     expect(failure(stop)).toBe("backend_protocol")
   })
 
-  test("by its exit in the middle of a call fails the run, with what it wrote to standard error", async () => {
+  test("an agent that exits in the middle of a call fails the run, with what it wrote to standard error", async () => {
     const { stop, host } = await runScripted(async (agent) => {
       agent.update(announced(edit("c1")))
       await agent.askPermission(edit("c1"))
@@ -296,7 +296,7 @@ describe("an agent that misbehaves", () => {
     expect(host.told).toEqual(['call Edit {"path":"/project/a.txt","text":"new"}'])
   })
 
-  test("by methods that were not offered gets an error at once", async () => {
+  test("an agent that calls methods that were not offered gets an error at once", async () => {
     let reply: JsonObject = {}
     await runScripted(async (agent) => {
       reply = await agent.ask("fs/write_text_file", { sessionId: "s1", path: "/project/x", content: "x" })
@@ -305,7 +305,7 @@ describe("an agent that misbehaves", () => {
     expect(reply).toMatchObject({ error: { code: -32601 } })
   })
 
-  test("by updates of an unknown form, or under another method, records nothing of them", async () => {
+  test("an agent that sends updates of an unknown form, or under another method, records nothing of them", async () => {
     const { host, stop } = await runScripted((agent) => {
       const chunk = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Not said." } }
       agent.write({ jsonrpc: "2.0", method: "session/other", params: { sessionId: "s1", update: chunk } })
@@ -318,12 +318,12 @@ describe("an agent that misbehaves", () => {
     expect(host.told).toEqual(["text Done."])
   })
 
-  test("by an unknown reason to stop fails the run", async () => {
+  test("an agent that stops for an unknown reason fails the run", async () => {
     const { stop } = await runScripted(() => {}, { answers: { "session/prompt": () => ({ stopReason: "tired" }) } })
     expect(failure(stop)).toBe("unexpected_stop")
   })
 
-  test("by acting without a question is recorded as it is", async () => {
+  test("an agent that acts without a question is recorded as it is", async () => {
     const { host } = await runScripted(
       (agent) => {
         agent.update(announced(edit("c1", { rawInput: { path: "/project/a.txt", old_str: "a" } })))
@@ -336,7 +336,7 @@ describe("an agent that misbehaves", () => {
     expect(host.told).toEqual([call, "result ok", "text Done."])
   })
 
-  test("by telling an error of its model as an answer fails the run with its code", async () => {
+  test("an agent that tells an error of its model as an answer fails the run with its code", async () => {
     const { stop, host } = await runScripted(
       (agent) => agent.say("Error: Failed to get response from the AI model: 429 Too many"),
       {

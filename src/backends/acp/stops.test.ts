@@ -122,28 +122,25 @@ test("a call that was refused and is reported as completed is recorded as a seco
   expect(host.told.filter((line) => line.startsWith("result"))).toEqual(["result ok"])
 })
 
-test.each([1, 2])(
-  "with %i turns the agent is stopped at the call of the last one, which is not permitted",
-  async (turns) => {
-    const host = new RecordingHost(allowEverything)
-    const chosen: string[] = []
-    const { stop, agent } = await runScripted(
-      async (agent) => {
-        for (const id of ["c1", "c2"]) {
-          agent.update(announced(edit(id)))
-          chosen.push(await agent.askPermission(edit(id)))
-          agent.update(ended(id))
-          agent.say("So far.")
-        }
-      },
-      { host, request: { limits: { turns, reserved: false } } },
-    )
-    expect(stop).toEqual({ reason: "limit" })
-    expect(host.asked).toHaveLength(turns - 1)
-    expect(chosen.slice(turns - 1).filter((answer) => answer !== "cancelled")).toEqual([])
-    expect(agent.sent("session/cancel")).toHaveLength(1)
-  },
-)
+test.each([1, 2])("the agent is stopped at the call of the last of %i turns, which is not permitted", async (turns) => {
+  const host = new RecordingHost(allowEverything)
+  const chosen: string[] = []
+  const { stop, agent } = await runScripted(
+    async (agent) => {
+      for (const id of ["c1", "c2"]) {
+        agent.update(announced(edit(id)))
+        chosen.push(await agent.askPermission(edit(id)))
+        agent.update(ended(id))
+        agent.say("So far.")
+      }
+    },
+    { host, request: { limits: { turns, reserved: false } } },
+  )
+  expect(stop).toEqual({ reason: "limit" })
+  expect(host.asked).toHaveLength(turns - 1)
+  expect(chosen.slice(turns - 1).filter((answer) => answer !== "cancelled")).toEqual([])
+  expect(agent.sent("session/cancel")).toHaveLength(1)
+})
 
 const records = ["turn", "text-end", "tool-call", "metering", "tool-result"]
 test.each(records.flatMap((lost) => [[lost, "alone"] as const, [lost, "with all that follow"] as const]))(

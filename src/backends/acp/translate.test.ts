@@ -115,7 +115,7 @@ describe("the name of a tool", () => {
   const call = (kind: string, title: string): SeenCall => merged(undefined, { id: "c1", kind, title }, true)
 
   test.each(["read", "Read", "create", "edit", "search"])(
-    "is not taken from a title that the model wrote: %s",
+    "the name of a tool is not taken from a title that the model wrote: %s",
     (title) => {
       expect(ownTool(call("execute", title), [], copilotAgent.naming).name).toBe("Bash")
       expect(ownTool(call("other", title), [], copilotAgent.naming)).toMatchObject({ name: "acp:other", risk: "high" })
@@ -123,20 +123,20 @@ describe("the name of a tool", () => {
     },
   )
 
-  test("of a server's tool is that of the longest server name that fits", () => {
+  test("the name of a server's tool is that of the longest server name that fits", () => {
     const servers = ["mail", "mail-box"]
     expect(ownTool(call("other", "mail-box-send"), servers, copilotAgent.naming).name).toBe("mcp:mail-box/send")
     expect(ownTool(call("other", "mail-send"), servers, copilotAgent.naming).name).toBe("mcp:mail/send")
     expect(ownTool(call("other", "my-mail-send"), servers, copilotAgent.naming).name).toBe("acp:other")
   })
 
-  test("of a change of several files comes with all their paths, and with no single one", () => {
+  test("a change of several files comes with all their paths, and with no single one", () => {
     const content = ["/project/a", "/etc/b"].map((path) => ({ type: "diff", path, newText: "x" }))
     const seen = merged(undefined, { id: "c1", kind: "edit", title: "Edits", content }, false)
     expect(argumentsOf(seen)).toEqual({ args: { title: "Edits", paths: ["/project/a", "/etc/b"] }, inexact: true })
   })
 
-  test("of a command is decided by the text of the question if that differs from the announced one", () => {
+  test("the name of a command is decided by the text of the question if that differs from the announced one", () => {
     const seen = merged(undefined, { id: "c1", kind: "execute", rawInput: { command: "ls" } }, true)
     const asked = { id: "c1", kind: "execute", rawInput: { command: "rm -rf ." } }
     expect(argumentsOf(seen, asked)).toEqual({ args: { command: "rm -rf ." }, inexact: true })
@@ -156,11 +156,11 @@ describe("a failure", () => {
     [opencodeAgent, -32603, "gone", { errorName: "ProviderModelNotFoundError" }, "model_not_found"],
     [opencodeAgent, -32603, "Incorrect API key provided.", undefined, "provider_error"],
     [copilotAgent, -32000, "Authentication required", undefined, "auth"],
-  ] as const)("of %s is typed by its flags (%i, %s)", (agent, code, message, data, expected) => {
+  ] as const)("a failure of %s is typed by its flags (%i, %s)", (agent, code, message, data, expected) => {
     expect(reply(agent, code, message, data)).toBe(expected)
   })
 
-  test("that Copilot tells as a text is one only if the model used nothing, or the words are certain", () => {
+  test("a text of Copilot is a failure only if the model used nothing, or the words are certain", () => {
     const told = (text: string, hasUsage: boolean) => toldFailure(copilotAgent, text, hasUsage)?.code
     expect(told("Error: Failed to get response from the AI model; Last error: 429 Rate limit", true)).toBe(
       "rate_limited",

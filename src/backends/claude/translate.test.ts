@@ -88,7 +88,7 @@ describe("messages of claude 2.1.325", () => {
     expect(usage.costUsd).toBeGreaterThan(0)
   })
 
-  test("of a subagent only its calls and their results are taken", () => {
+  test("only the calls and their results are taken of a subagent", () => {
     const events = quiet(recorded("subagent-2.1.325"))
     expect(events).toContainEqual({ type: "call", callId: "toolu_sub", name: "Bash", args: { command: "echo sub" } })
     expect(events).toContainEqual(expect.objectContaining({ type: "result", callId: "toolu_sub" }))

@@ -132,14 +132,14 @@ async function run(
 }
 
 describe("a session with Pi's agent", () => {
-  test("runs the calls of the model through the runtime, until it makes no more", async () => {
+  test("a session runs the calls of the model through the runtime, until it makes no more", async () => {
     const { stop, host, requests } = await run([[say("I send it."), send], [say("Sent.")]])
     expect(stop).toEqual({ reason: "done", text: "Sent." })
     expect([requests, host.ran]).toEqual([2, [["send", { to: "Ada" }]]])
     expect(host.told).toEqual(["text I send it.", 'call send {"to":"Ada"}', "text Sent."])
   })
 
-  test.each([0, 1])("sends no request that the budget refuses, after %i", async (turns) => {
+  test.each([0, 1])("a session sends no request that the budget refuses, after %i", async (turns) => {
     const host = new PiHost(() => ({ kind: "run", args: {} }))
     host.turnsLeft = turns
     const { stop, requests } = await run([[send], [say("Sent.")]], host)
@@ -147,7 +147,7 @@ describe("a session with Pi's agent", () => {
     expect(requests).toBe(turns)
   })
 
-  test("makes no further request while a call waits for a person", async () => {
+  test("a session makes no further request while a call waits for a person", async () => {
     const host = new PiHost(() => ({ kind: "run", args: {} }))
     host.outcome = { status: "suspended" }
     const { stop, requests } = await run([[send], [say("Sent.")]], host)
@@ -155,7 +155,7 @@ describe("a session with Pi's agent", () => {
     expect(requests).toBe(1)
   })
 
-  test("does not run a call under the id of another one of the same answer, and records that it failed", async () => {
+  test("a session does not run a call under the id of another one of the same answer, and records that it failed", async () => {
     const other: PiPart = { type: "toolCall", id: "w1", name: "send", arguments: { to: "Eve" } }
     const { stop, host } = await run([[send, other], [say("Sent.")]])
     expect(stop).toEqual({ reason: "done", text: "Sent." })
@@ -163,12 +163,12 @@ describe("a session with Pi's agent", () => {
     expect(host.told).toEqual(['call send {"to":"Ada"}', 'call send {"to":"Eve"}', "result error", "text Sent."])
   })
 
-  test("leaves Pi its own messages as long as nothing was shortened", async () => {
+  test("a session leaves Pi its own messages as long as nothing was shortened", async () => {
     const { requests, replaced } = await run([[send], [say("Sent.")]])
     expect([requests, replaced]).toEqual([2, 0])
   })
 
-  test("does not start Pi's agent if it was closed before", async () => {
+  test("a session does not start Pi's agent if it was closed before", async () => {
     const { seen, modules } = scripted([[say("Hello.")]])
     const backend = pi({ load: async () => modules, resolvePiApiKey: () => "key" })
     const session = await backend.open({ ...openingRequest, model: "openai:m" }, hostOf(new ScriptedAgent({})))
@@ -179,7 +179,7 @@ describe("a session with Pi's agent", () => {
     expect(seen).toMatchObject({ prompts: 0, requests: 0 })
   })
 
-  test("ends with an answer that was cut at the output limit, which is neither reviewed nor continued", async () => {
+  test("a session ends with an answer that was cut at the output limit, which is neither reviewed nor continued", async () => {
     const host = new PiHost(() => ({ kind: "run", args: {} }))
     const reviewed: string[] = []
     host.review = async (...texts: string[]) => {
@@ -191,7 +191,7 @@ describe("a session with Pi's agent", () => {
     expect([requests, reviewed]).toEqual([1, []])
   })
 
-  test("without a compaction fails with the model's refusal of a long conversation", async () => {
+  test("a session without a compaction fails with the model's refusal of a long conversation", async () => {
     const errorMessage = "413 prompt is too long"
     const { stop } = await run([{ content: [], stopReason: "error", errorMessage }])
     expect(stop).toMatchObject({ reason: "failed", failure: { code: "context_overflow", message: errorMessage } })
@@ -213,14 +213,14 @@ describe("a session with Pi's agent", () => {
     ["a stopped answer", { content: [say("x")], usage: reported, stopReason: "aborted" }, { inputTokens: 90 }],
     ["an unreported text", { content: [say("x")], usage: nothing, ...terminated }, { inputTokens: 0 }],
     ["a refusal", { content: [], usage: nothing, stopReason: "error", errorMessage: "529 overloaded" }, undefined],
-  ])("records what a failed request cost: %s", async (_, answer, expected) => {
+  ])("a session records what a failed request cost: %s", async (_, answer, expected) => {
     const { host } = await run([answer])
     const metered = host.events.flatMap((event) => (event.type === "metering" ? [event] : []))
     const failed = expected && "inputTokens" in expected && expected.inputTokens === 0 ? "unreported" : "reported"
     expect(metered).toMatchObject(expected === undefined ? [] : [{ failed, usage: expected }])
   })
 
-  test("shortens what it was given to the window that Pi knows, and sends each message once", async () => {
+  test("a session shortens what it was given to the window that Pi knows, and sends each message once", async () => {
     const call = (callId: string): Message => ({
       role: "assistant",
       content: [{ type: "tool-call", callId, name: "send", args: {} }],
@@ -256,13 +256,13 @@ describe("a session with Pi's agent", () => {
     expect(JSON.stringify(request.at(-1))).toContain("Go.")
   })
 
-  test("reserves for all that was said before", async () => {
+  test("a session reserves for all that was said before", async () => {
     const { host } = await run([[say("word ".repeat(2_000)), send], [say("Sent.")]])
     const [first = 0, second = 0] = host.bounds
     expect(second - first).toBeGreaterThan(2_000)
   })
 
-  test("tells that it has no agents of its own and shortened nothing", async () => {
+  test("a session tells that it has no agents of its own and shortened nothing", async () => {
     const { modules } = scripted([[say("Hello.")]])
     const backend = pi({ load: async () => modules, resolvePiApiKey: () => "key" })
     const runtime = createRuntime({ store: memoryStore(), backend, model: "openai:m" })
@@ -271,7 +271,7 @@ describe("a session with Pi's agent", () => {
     expect(capabilitiesUsed).toMatchObject({ subagentInvoked: false, contextCompactionApplied: false })
   })
 
-  test("shows what the model is writing only if someone looks", async () => {
+  test("a session shows what the model is writing only if someone looks", async () => {
     const unseen = await run([[say("Hello.")]])
     expect(unseen.host.shown).toEqual([])
     const watched = new (class extends PiHost {

@@ -128,7 +128,7 @@ describe("precedence of settings", () => {
     await configured(kept)
   }
 
-  test("model: option, LONGHAUL_MODEL, file, key", async () => {
+  test("the model is taken from the option, then LONGHAUL_MODEL, then the file, then the key", async () => {
     await configuredOutside()
     const message = async (args: readonly string[], variables: Record<string, string>) =>
       (await resultOf([...args, "List"], variables)).error?.message
@@ -138,7 +138,7 @@ describe("precedence of settings", () => {
     expect(await message([], { ANTHROPIC_API_KEY: "key" })).toContain('"file"')
   })
 
-  test("turns: option, LONGHAUL_MAX_TURNS, file", async () => {
+  test("the turns are taken from the option, then LONGHAUL_MAX_TURNS, then the file", async () => {
     await simulate(explored)
     await configuredOutside({ ...settings, model: "anthropic:x" })
     const turns = async (args: readonly string[], variables: Record<string, string>) =>
@@ -151,7 +151,7 @@ describe("precedence of settings", () => {
     expect(stderr).toContain("Use a whole number from 1")
   })
 
-  test("store: option, LONGHAUL_STORE, file", async () => {
+  test("the store is taken from the option, then LONGHAUL_STORE, then the file", async () => {
     await configuredOutside({ ...settings, model: "offline" })
     const journal = async (args: readonly string[], variables: Record<string, string>) =>
       (await resultOf([...args, "List"], variables)).transcript.path
@@ -162,7 +162,7 @@ describe("precedence of settings", () => {
     expect(await journal([], {})).toContain(join(place.home, "state", "longhaul"))
   })
 
-  test("workspace and system prompt: option, file", async () => {
+  test("the workspace and the system prompt are taken from the option, then the file", async () => {
     const { requests } = await simulate({ script: () => "Yes." })
     await mkdir(inWorkspace("work", "deeper"), { recursive: true })
     await configured({ workspace: "work", system: "From the file." })

@@ -38,7 +38,7 @@ describe("a config file that was changed since commands ran there", () => {
     ["chat --continue", ["chat", "--continue=talk", ...model, "Again"]],
     ["resume", ["resume", "asked", ...model]],
     ["approve", ["approve", "asked", ...model]],
-  ])("is refused by %s, too, which asks no model, until the user does without it", async (_, args) => {
+  ])("a config file is refused by %s, too, which asks no model, until the user does without it", async (_, args) => {
     const { simulator, inSub, requests } = await planted()
     const { code, stderr } = await inSub(args)
     expect(code).toBe(2)

@@ -61,7 +61,7 @@ describe.each([
   ["is removed", "rm"],
   ["is moved", "mv -t sub"],
 ])("a file that %s by a command", (_, remove) => {
-  test("refuses a later run as a config, until the user does without it", async () => {
+  test("a config that is gone refuses a later run, until the user does without it", async () => {
     const simulator = await simulate({
       script: ({ lastToolResults }) =>
         lastToolResults.length > 0 ? "Done." : bash(`mkdir -p sub; ${remove} longhaul.config.json; true`),
@@ -73,7 +73,7 @@ describe.each([
     for (let time = 0; time < 2; time++) {
       const { code, stderr } = await later()
       expect(code).toBe(2)
-      expect(stderr).toMatch(/longhaul\.config\.json is gone from a folder where commands ran.+\n.*--no-config/)
+      expect(stderr).toMatch(/longhaul\.config\.json is missing from a folder where commands ran.+\n.*--no-config/)
     }
     expect(simulator.requests).toHaveLength(requests)
     expect((await longhaul(["runs"])).code).toBe(0)
@@ -83,7 +83,7 @@ describe.each([
     expect((await later()).code).toBe(0)
   })
 
-  test("refuses a later run as a policy, until the user names another one", async () => {
+  test("a policy that is gone refuses a later run, until the user names another one", async () => {
     const simulator = await simulate({
       script: ({ lastToolResults }) =>
         lastToolResults.length > 0 ? "Done." : bash(`mkdir -p sub; ${remove} longhaul.policy.yaml; true`),
@@ -94,7 +94,7 @@ describe.each([
     const requests = simulator.requests.length
     const { code, stderr } = await later()
     expect(code).toBe(1)
-    expect(stderr).toContain("longhaul.policy.yaml is gone from a folder where commands ran")
+    expect(stderr).toContain("longhaul.policy.yaml is missing from a folder where commands ran")
     expect(simulator.requests).toHaveLength(requests)
     await writeFile(inRepository("longhaul.policy.mine.yaml"), "rules:\n  - deny: { tool: Edit }\n")
     expect((await later("--policy", "longhaul.policy.mine.yaml")).code).toBe(0)

@@ -52,7 +52,7 @@ describe("an invalid value is rejected with the file and the expected value", ()
     [{ allowedTools: "Read" }, 'invalid value for allowedTools: "Read"', '["Read", "Grep"]'],
     [{ disabledTools: [1] }, "invalid value for disabledTools: [1]", '["Read", "Grep"]'],
     [{ unknownPrice: "ignore" }, 'invalid value for unknownPrice: "ignore"', '"refuse", "warn"'],
-  ])("invalid value %j", (given, message, fix) => {
+  ])("the value %j is rejected with the file and the expected value", (given, message, fix) => {
     const error = failure(given)
     expect(error.message).toBe(`${file}: ${message}.`)
     expect(error.fix).toContain(fix)

@@ -34,7 +34,7 @@ async function contentOf(store: ReturnType<typeof memoryStore>): Promise<readonl
 }
 
 describe("KB-05 KB-07 an external document", () => {
-  test("is read over the guarded fetch, once per run, as a whole and by section", async () => {
+  test("an external document is read over the guarded fetch, once per run, as a whole and by section", async () => {
     const web = await startWeb((_, response) => {
       response.setHeader("content-type", "text/html; charset=utf-8")
       response.end("<h1>Prices</h1><p>Chair &euro; 10</p><h2>Old</h2><p>9</p>")
@@ -46,7 +46,7 @@ describe("KB-05 KB-07 an external document", () => {
     expect(web.seen).toHaveLength(1)
   })
 
-  test("alone brings ReadKnowledge and its description, and no search", async () => {
+  test("an external document alone brings ReadKnowledge and its description, and no search", async () => {
     const seen: unknown[] = []
     const step: ScriptedStep = (_, { system, tools }) => {
       seen.push(
@@ -62,7 +62,7 @@ describe("KB-05 KB-07 an external document", () => {
     expect(seen).toEqual([expect.stringContaining("- ext:prices: Current prices."), ["ReadKnowledge"]])
   })
 
-  test("in a private network is denied, unless the host allows it", async () => {
+  test("an external document in a private network is denied, unless the host allows it", async () => {
     const web = await startWeb((_, response) => response.end("internal"))
     const { results } = await runWith([{ name: "a", description: "d", url: web.url }], ["ext:a"], [])
     expect(results[0]).toContain('"denied"')
@@ -74,7 +74,7 @@ describe("KB-05 KB-07 an external document", () => {
     ["media type", "/a", "application/json", {}, '{\n "a": 1\n}'],
     ["address", "/a.json", "text/plain", {}, '{\n "a": 1\n}'],
     ["nothing else", "/a", "application/octet-stream", {}, '{"a":1}'],
-  ] as const)("has the format that its %s says", async (_, path, type, more, text) => {
+  ] as const)("an external document has the format that its %s says", async (_, path, type, more, text) => {
     const web = await startWeb((_, response) => response.setHeader("content-type", type).end('{"a":1}'))
     const document = { name: "a", description: "d", url: `${web.url}${path}`, ...more }
     const { results } = await runWith([document], ["ext:a"], [`127.0.0.1:${web.port}`])
@@ -83,7 +83,7 @@ describe("KB-05 KB-07 an external document", () => {
 })
 
 describe("KB-11 the headers of an external document", () => {
-  test("reach its server, and no model, record, result or state, also if the server repeats them", async () => {
+  test("the headers of an external document reach its server, and no model, record, result or state, also if the server repeats them", async () => {
     const web = await startWeb((request, response) => {
       response.end(`You sent ${request.headers.authorization} and ${request.headers["x-api-key"]} to ${request.url}`)
     })
@@ -100,17 +100,20 @@ describe("KB-11 the headers of an external document", () => {
     expect(everything).not.toContain(SECRET)
   })
 
-  test.each([500, 401, 404])("are not in the message of a failure with status %i", async (status) => {
-    const web = await startWeb((_, response) => response.writeHead(status).end(SECRET))
-    const document = { name: "a", description: "d", url: `${web.url}/?key=${SECRET}`, headers: { "x-key": SECRET } }
-    const { results, everything } = await runWith([document], ["ext:a"], [`127.0.0.1:${web.port}`])
-    expect(results[0]).toContain(`its server responded with status ${status}`)
-    // The address itself may be a secret in a form that is not recognised.
-    expect(results[0]).not.toContain(String(web.port))
-    expect(everything).not.toContain(SECRET)
-  })
+  test.each([500, 401, 404])(
+    "the headers of an external document are not in the message of a failure with status %i",
+    async (status) => {
+      const web = await startWeb((_, response) => response.writeHead(status).end(SECRET))
+      const document = { name: "a", description: "d", url: `${web.url}/?key=${SECRET}`, headers: { "x-key": SECRET } }
+      const { results, everything } = await runWith([document], ["ext:a"], [`127.0.0.1:${web.port}`])
+      expect(results[0]).toContain(`its server responded with status ${status}`)
+      // The address itself may be a secret in a form that is not recognised.
+      expect(results[0]).not.toContain(String(web.port))
+      expect(everything).not.toContain(SECRET)
+    },
+  )
 
-  test("do not follow a redirect to another origin", async () => {
+  test("the headers of an external document do not follow a redirect to another origin", async () => {
     const other = await startWeb((_, response) => response.end("other"))
     const web = await startWeb((_, response) => response.writeHead(302, { location: other.url }).end())
     const document = { name: "a", description: "d", url: web.url, headers: { "x-key": SECRET } }

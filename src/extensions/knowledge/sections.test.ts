@@ -5,7 +5,7 @@ const markdown = (text: string) => splitSections({ text, kind: "markdown" })
 const slugs = (sections: readonly Section[]) => sections.map(({ slug }) => slug)
 
 describe("KB-02 Markdown is split at its headings", () => {
-  test("of both kinds, with what comes before the first one", () => {
+  test("Markdown is split at headings of both kinds, with what comes before the first one", () => {
     const sections = markdown("Before.\n\n# One #\n\ntext\n\nTwo\n---\n\nmore\n\n### *Three* [here](x.md)\n")
     expect(sections.map(({ slug, title, trail, text }) => [slug, title, trail, text])).toEqual([
       ["", "", [], "Before."],
@@ -15,7 +15,7 @@ describe("KB-02 Markdown is split at its headings", () => {
     ])
   })
 
-  test("and not inside code fences, front matter, lists or tables", () => {
+  test("Markdown is not split inside code fences, front matter, lists or tables", () => {
     const text = [
       "---\ntitle: x\n# comment\n---\n",
       "```sh\n# a\n~~~\n```\n~~~~\n# b\n~~~\n# c\n~~~~\n  ```\n  # d\n  ```\n",
@@ -25,7 +25,7 @@ describe("KB-02 Markdown is split at its headings", () => {
     expect(slugs(markdown(text))).toEqual(["", "real"])
   })
 
-  test("and after code in a line that begins with three marks", () => {
+  test("Markdown is split after code in a line that begins with three marks", () => {
     expect(slugs(markdown("```a``` is code.\n\n# Real\n\n~~~a~~~ is none.\n# Inside\n"))).toEqual(["", "real"])
   })
 

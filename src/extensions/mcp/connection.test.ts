@@ -86,7 +86,7 @@ test.each([
 )
 
 describe("a connection that fails", () => {
-  test("is tried anew by the next request, as often as it fails", async () => {
+  test("a connection that fails is tried anew by the next request, as often as it fails", async () => {
     let refusals = 3
     const { connection } = connectionTo(({ message }) =>
       message.method === "initialize" && refusals-- > 0 ? refuse(503) : answered(message),
@@ -95,7 +95,7 @@ describe("a connection that fails", () => {
     expect(await connection.tools()).toMatchObject([{ name: "echo" }])
   })
 
-  test("because the program cannot be started is tried anew by the next request", async () => {
+  test("a connection whose program cannot be started is tried anew by the next request", async () => {
     let starts = 0
     const spawn = () => {
       starts++
@@ -108,7 +108,7 @@ describe("a connection that fails", () => {
     }
   })
 
-  test("is shared by requests at the same time, and fails for all of them", async () => {
+  test("a connection that fails is shared by requests at the same time, and fails for all of them", async () => {
     const { connection, requests } = connectionTo(({ message }) =>
       message.method === "initialize" ? refuse(503) : answered(message),
     )

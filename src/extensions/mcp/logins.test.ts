@@ -26,7 +26,7 @@ describe("a saved login", () => {
     ["another tenant", { ...place, tenant: "other" }],
     ["another address", { ...place, server: { url: "https://evil.example/mcp" } }],
     ["another name", { ...place, name: "other" }],
-  ])("is not used for %s", async (_, elsewhere) => {
+  ])("a saved login is not used for %s", async (_, elsewhere) => {
     const tokens = tokensInMemory()
     await new SavedLogin({ ...place, tokens, brand }).saveTokens(token, { issuer: "https://as.example" })
     expect(await new SavedLogin({ ...place, tokens, brand }).tokens()).toMatchObject(token)
@@ -34,7 +34,7 @@ describe("a saved login", () => {
     expect(loginKey(elsewhere)).not.toBe(loginKey(place))
   })
 
-  test("gives the tokens and the client of one issuer to no other one", async () => {
+  test("a saved login gives the tokens and the client of one issuer to no other one", async () => {
     const tokens = tokensInMemory()
     const login = new SavedLogin({ ...place, tokens, brand })
     await login.saveClientInformation({ client_id: "c" }, { issuer: "https://as.example" })
@@ -43,7 +43,7 @@ describe("a saved login", () => {
     expect([await login.tokens(other), await login.clientInformation(other)]).toEqual([undefined, undefined])
   })
 
-  test("that was revoked has no tokens, and the error names the command to log in", async () => {
+  test("a saved login that was revoked has no tokens, and the error names the command to log in", async () => {
     const tokens = tokensInMemory()
     const login = new SavedLogin({ ...place, tokens, brand })
     await login.saveTokens(token)
@@ -55,7 +55,7 @@ describe("a saved login", () => {
     })
   })
 
-  test("needs a person for more rights, and asks for them at the next login, whatever was refreshed meanwhile", async () => {
+  test("a saved login needs a person for more rights, and asks for them at the next login, whatever was refreshed meanwhile", async () => {
     const tokens = tokensInMemory()
     const login = new SavedLogin({ ...place, tokens, brand })
     await login.saveTokens({ ...token, scope: "mcp", refresh_token: "r" })
@@ -70,7 +70,7 @@ describe("a saved login", () => {
     expect(await login.wanted()).toBeUndefined()
   })
 
-  test("that does not exist is needed at once; one that can be refreshed is tried, and other refusals are the server's own", async () => {
+  test("a login that does not exist is needed at once; one that can be refreshed is tried, and other refusals are the server's own", async () => {
     const login = new SavedLogin({ ...place, tokens: tokensInMemory(), brand })
     const status = (code: number) => login.refused(new Response(null, { status: code }))
     await expect(status(401)).rejects.toMatchObject({ code: "auth" })
@@ -79,7 +79,7 @@ describe("a saved login", () => {
     await expect(status(401)).resolves.toBeUndefined()
   })
 
-  test("has a state of its own for each attempt", () => {
+  test("a saved login has a state of its own for each attempt", () => {
     const login = new SavedLogin({ ...place, tokens: tokensInMemory(), brand })
     expect(login.state()).not.toBe(login.state())
   })
@@ -87,7 +87,7 @@ describe("a saved login", () => {
   test.each<[string, Partial<McpRemote>]>([
     ["an authorization header", { headers: { Authorization: "Bearer own" } }],
     ["a provider of headers", { headersProvider: () => ({}) }],
-  ])("is not used by a server with %s of its own", async (_, own) => {
+  ])("a saved login is not used by a server with %s of its own", async (_, own) => {
     const host = { tokens: tokensInMemory(), brand }
     expect(await authProviderOf(place, host)).toBeInstanceOf(SavedLogin)
     expect(await authProviderOf({ ...place, server: { ...server, ...own } }, host)).toBeUndefined()
@@ -105,7 +105,7 @@ describe("the requests of a connection", () => {
     return { fetch, sent }
   }
 
-  test("have the server's headers at its own origin, and nowhere else", async () => {
+  test("requests have the server's headers at its own origin, and nowhere else", async () => {
     const options = { headers: { "x-key": "secret" }, headersProvider: () => ({ "x-provided": "secret" }) }
     const { fetch, sent } = sender(options)
     for (const url of ["https://mcp.example/other", "https://as.example/token", "https://mcp.example:8443/mcp"])
@@ -114,7 +114,7 @@ describe("the requests of a connection", () => {
     expect(sent.map(({ headers }) => headers)).toEqual([{ "x-key": "secret", "x-provided": "secret" }, {}, {}, {}])
   })
 
-  test("that the server refused are looked at by the login, those of other origins are not", async () => {
+  test("requests that the server refused are looked at by the login, those of other origins are not", async () => {
     const seen: number[] = []
     const refused = async ({ status }: Response) => void seen.push(status)
     const fetch = serverFetch({ ...server, seen: () => {}, refused }, async () => new Response(null, { status: 403 }))
@@ -123,7 +123,7 @@ describe("the requests of a connection", () => {
     expect(seen).toEqual([403])
   })
 
-  test("are sent once more after a 401, with what the provider returns then, and not a third time", async () => {
+  test("requests are sent once more after a 401, with what the provider returns then, and not a third time", async () => {
     let asked = 0
     const headersProvider = () => ({ authorization: `Bearer ${++asked}` })
     const { fetch, sent } = sender({ headersProvider }, [401, 401, 200])

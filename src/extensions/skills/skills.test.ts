@@ -78,7 +78,7 @@ describe("skills on disk", () => {
   const folders = (all: Readonly<Record<string, string>>, at = ".longhaul/skills") =>
     Object.fromEntries(Object.entries(all).map(([name, content]) => [`${at}/${name}/SKILL.md`, content]))
 
-  test("SK-01 SK-02 12 that use every field of the standard load without a warning", async () => {
+  test("SK-01 SK-02 12 skills that use every field of the standard load without a warning", async () => {
     const { names, warnings, system, result, journal } = await runWith({ trusted: true }, workspace(folders(valid)))
     expect(warnings).toEqual([])
     expect(names).toEqual(Object.keys(valid).sort())
@@ -100,7 +100,7 @@ describe("skills on disk", () => {
     ["a long description", "wordy", text(`name: wordy\ndescription: ${"w ".repeat(600)}`), "was cut"],
     ["metadata that is a list", "listed", text("name: listed\ndescription: d\nmetadata: [a, b]"), "its metadata"],
     ["tools that are a number", "number", text("name: number\ndescription: d\nallowed-tools: 7"), "its allowed-tools"],
-  ])("with %s is used with a warning", async (_, folder, content, warning) => {
+  ])("a skill on disk with %s is used with a warning", async (_, folder, content, warning) => {
     const { names, warnings } = await runWith({ trusted: true }, workspace(folders({ [folder]: content })))
     expect(names).toHaveLength(1)
     expect(warnings).toEqual([expect.stringMatching(/^skill_invalid: /)])
@@ -116,7 +116,7 @@ describe("skills on disk", () => {
     ["a frontmatter that is a list", text("- name\n- description"), "is not a list of fields"],
     ["a bomb of aliases", text(`a: &a [x,x,x,x,x,x,x,x,x]\n${bomb()}\nname: a\ndescription: *f`), "is left out"],
     ["more bytes than a skill may have", text("name: a\ndescription: d", "x".repeat(300_000)), "is longer than"],
-  ])("with %s is left out with a warning", async (_, content, warning) => {
+  ])("a skill on disk with %s is left out with a warning", async (_, content, warning) => {
     const { names, system, warnings, result } = await runWith({ trusted: true }, workspace(folders({ a: content })))
     expect(result).toMatchObject({ status: "done" })
     expect(names).toEqual([])
@@ -125,7 +125,7 @@ describe("skills on disk", () => {
     expect(warnings[0]).toContain(warning)
   })
 
-  test("SK-01 are found in three folders, the first of a name is used, and none unless the workspace is trusted", async () => {
+  test("SK-01 skills are found in three folders, the first of a name is used, and none unless the workspace is trusted", async () => {
     const env = workspace({
       ".longhaul/skills/a/SKILL.md": text("name: a\ndescription: Ours."),
       ".agents/skills/a/SKILL.md": text("name: a\ndescription: Theirs."),
@@ -143,7 +143,7 @@ describe("skills on disk", () => {
     expect((await runWith({ folders: [".claude/skills"] }, env)).names).toEqual(["b", "c"])
   })
 
-  test("SK-02 their bodies and pages are read on demand, and autoload: false lists nothing in the prompt", async () => {
+  test("SK-02 the bodies and pages of skills are read on demand, and autoload: false lists nothing in the prompt", async () => {
     const env = workspace({
       ".agents/skills/pdf/SKILL.md": text("name: pdf\ndescription: Reads PDFs.\nallowed-tools: Bash", "Body of pdf."),
       ".agents/skills/pdf/pages/forms.md": "Forms.",
@@ -226,13 +226,13 @@ describe("a page of a skill", () => {
     "pages//ok.md",
     "SKILL.md",
     ".",
-  ])("is refused if its path is %j", async (path) => {
+  ])("a page of a skill is refused if its path is %j", async (path) => {
     const { outputs, result } = await runWith({ trusted: true }, env, [page("a", path)])
     expect(result.toolCalls[0]?.status).toBe("error")
     expect(outputs[0]).not.toContain("SECRET")
   })
 
-  test("is read from .longhaul/skills, which tools can read and not write, and whose links lead nowhere", async () => {
+  test("a page of a skill is read from .longhaul/skills, which tools can read and not write, and whose links lead nowhere", async () => {
     const { outputs } = await runWith({ trusted: true }, env, [
       page("own"),
       page("own", "ok"),
@@ -279,7 +279,7 @@ describe("skills given with a run", () => {
     fetch: nodeFetch({ allow: ["127.0.0.1", "localhost"] }),
   })
 
-  test("SK-03 replace those on disk for that run", async () => {
+  test("SK-03 skills given with a run replace those on disk for that run", async () => {
     const given = [{ name: "inline", description: "Inline.", body: "Body.", pages: { "pages/p.md": "Page." } }]
     const { names, outputs } = await runWith({ trusted: true, skills: given }, env(), [
       page("inline"),
@@ -310,7 +310,7 @@ describe("skills given with a run", () => {
     expect(server.paths).toEqual(["/skill", "/p", "/skill"])
   })
 
-  test("their headers go to the origin of the skill, and not to other hosts of its pages", async () => {
+  test("the headers of skills go to the origin of the skill, and not to other hosts of its pages", async () => {
     const own = await counting(() => ({ body: "Body." }))
     const other = await counting(() => ({ body: "A page." }))
     const skill = {
@@ -333,7 +333,7 @@ describe("skills given with a run", () => {
     expect(outputs[0] + journal).not.toContain(secret)
   })
 
-  test("SK-04 outside allowedHosts throw, and make 0 connections", async () => {
+  test("SK-04 skills outside allowedHosts throw, and make 0 connections", async () => {
     const server = await counting(() => ({ body: "never" }))
     const url = `http://${server.host}/skill`
     const skill = { name: "web", description: "d", url }
@@ -393,7 +393,7 @@ describe("skills given with a run", () => {
     [{ name: "a", description: "d", url: "https://u:p@x.example/" }, "invalid url"],
     [{ name: "a", description: "d", body: "b", pages: { "../x.md": "y" } }, "skills[0].pages has the path"],
     [{ name: "a", descripton: "d", description: "d", body: "b" }, "unknown key"],
-  ])("with the mistake %j are config_invalid", (skill, message) => {
+  ])("skills given with a run with the mistake %j are config_invalid", (skill, message) => {
     expect(() => skills({ skills: [skill] })).toThrow(message)
   })
 })

@@ -21,7 +21,7 @@ describe("comments and trailing commas", () => {
     ["what looks like a trailing comma in a string", '[",]", ",}"]', [",]", ",}"]],
     ["a byte order mark and Windows line ends", '\ufeff{\r\n// x\r\n"a": 1\r\n}\r\n', { a: 1 }],
     ["a comment behind the end", "[] // done", []],
-  ])("parses %s", (_, text, value) => {
+  ])("JSON with comments and trailing commas is parsed: %s", (_, text, value) => {
     expect(parseJsonWithComments(text)).toEqual(value)
   })
 
@@ -69,7 +69,7 @@ describe("syntax errors name their line", () => {
     ["[NaN]", "line 1: invalid JSON value"],
     ['["\\x"]', "line 1: invalid JSON value"],
     ["[".repeat(100_000), "line 1: brackets are nested more than 32 levels deep"],
-  ])("syntax error in %j", (text, message) => {
+  ])("a syntax error in %j names its line", (text, message) => {
     expect(() => parseJsonWithComments(text)).toThrow(new SyntaxError(message))
   })
 

@@ -36,7 +36,7 @@ describe("htmlToText", () => {
     ["definitions", "<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\nb\nc\nd"],
     ["images by their text", '<img src="a.png" alt=" A cat "><img src=b><img alt="">', "[image: A cat]"],
     ["nothing", " \n ", ""],
-  ])("%s", (_, html, text) => {
+  ])("htmlToText converts %s", (_, html, text) => {
     expect(textOf(html)).toBe(text)
   })
 
@@ -56,7 +56,7 @@ describe("htmlToText", () => {
     ["that run code", '<a href="javascript:x">a</a><a href=" DATA:text/html,x">b</a>', "ab"],
     ["that are no addresses", '<a href="http://[">a</a><a>b</a>', "ab"],
     ["from another base", '<base href="https://base.example/x/"><a href="y">a</a>', "[a](https://base.example/x/y)"],
-  ])("links: %s", (_, html, text) => {
+  ])("htmlToText converts links: %s", (_, html, text) => {
     expect(textOf(html)).toBe(text)
   })
 
@@ -116,7 +116,7 @@ describe("character references", () => {
     ["&amp;lt; &amp;amp;", "&lt; &amp;"],
     ["&unknown; &; &# &#x; &hellip &", "&unknown; &; &# &#x; &hellip &"],
     ["&constructor; &toString; &__proto__;", "&constructor; &toString; &__proto__;"],
-  ])("%s", (html, text) => {
+  ])("the character references %s are decoded", (html, text) => {
     expect(decode.text(html)).toBe(text)
     expect(decode.attribute(html)).toBe(text)
   })

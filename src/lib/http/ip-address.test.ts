@@ -65,11 +65,11 @@ const publicOnes = [
 ]
 
 describe("isPublicIp", () => {
-  test.each(notPublic)("not public: %s", (_, addresses) => {
+  test.each(notPublic)("an address is not public: %s", (_, addresses) => {
     for (const address of addresses) expect(isPublicIp(address), address).toBe(false)
   })
 
-  test.each(publicOnes)("public: %s", (address) => {
+  test.each(publicOnes)("an address is public: %s", (address) => {
     expect(isPublicIp(address)).toBe(true)
   })
 

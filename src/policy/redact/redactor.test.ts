@@ -351,7 +351,7 @@ describe("hostile input", () => {
 describe("opaque data of others", () => {
   const { known, expand } = createRedactor({ PIN: "harbour-pin-7719" }, { "mcp/key": "header-key-4410" })
 
-  test("comes back unchanged, with known values as references and tokens as they are", () => {
+  test("opaque data comes back unchanged, with known values as references and tokens as they are", () => {
     const token = `ghp_${"a1B2".repeat(9)}`
     const data = { state: `{{secret:PIN}} ${token} harbour-pin-7719`, list: [1, null, "x"] }
     const masked = known(data)
@@ -360,11 +360,11 @@ describe("opaque data of others", () => {
     expect(expand(masked)).toEqual(data)
   })
 
-  test("with a credential that is not expanded cannot be restored", () => {
+  test("opaque data with a credential that is not expanded cannot be restored", () => {
     expect(expand(known({ state: "x header-key-4410" }))).toBeUndefined()
   })
 
-  test("is restored whatever it contains, except for the mark of an escaped reference", () => {
+  test("opaque data is restored whatever it contains, except for the mark of an escaped reference", () => {
     const piece = fc.oneof(fc.constantFrom("harbour-pin-7719", "{{secret:", "{{secret:PIN}}", "::", "}}"), fc.string())
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {

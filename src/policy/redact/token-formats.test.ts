@@ -76,7 +76,7 @@ describe("token formats", () => {
     }
   })
 
-  test.each(partial)("of a text with a secret of the format %s only the secret is masked: %s", (name, kept, secret) => {
+  test.each(partial)("a text with a secret of the format %s has only the secret masked: %s", (name, kept, secret) => {
     const after = name === "url" ? "@host/db" : " end"
     expect(redactor.text(`${kept}${secret}${after}`)).toBe(`${kept}{{secret:token/${name}}}${after}`)
   })

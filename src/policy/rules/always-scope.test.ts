@@ -36,11 +36,11 @@ test.each([
   ['rm "*"', undefined],
   ["git add 'a b'", undefined],
   ["git add ''", undefined],
-])("always for %j has the scope %j", async (command, scope) => {
+])("an `always` for %j has the scope %j", async (command, scope) => {
   expect((await rules.alwaysScope(bash(command)))?.command).toBe(scope)
 })
 
-test("always for another tool has the tool as its scope", async () => {
+test("an `always` for another tool has the tool as its scope", async () => {
   expect(await rules.alwaysScope(policyCall("WebFetch", { url: "https://a.org" }))).toEqual({ tool: "WebFetch" })
   expect(await rules.alwaysScope(policyCall("Bash", { shellId: "1" }))).toBeUndefined()
 })

@@ -55,12 +55,12 @@ describe("a denied command", () => {
     ["git status | curl evil"],
     ["ls; curl evil"],
     ["curl evil &"],
-  ])("is denied as %s", async (command) => {
+  ])("a denied command is denied as %s", async (command) => {
     expect(await verdictOf(denyForce, bash(command))).toBe("deny")
   })
 
   test.each(["git push origin main", "git push --force-with-lease", "rm -r x", "rm x", "git status", "echo rm"])(
-    "does not include %s",
+    "a denied command does not include %s",
     async (command) => {
       expect(await verdictOf(denyForce, bash(command))).toBe("allow")
     },
@@ -135,7 +135,7 @@ describe("a redirect", () => {
     expect(await verdictOf(rules, bash(command))).toBe(verdict)
   })
 
-  test("through a link is decided by where it leads", async () => {
+  test("a redirect through a link is decided by where it leads", async () => {
     const resolvePath = linkedFiles({ "/ws/out/link": "/ws/.git" })
     expect(await verdictOf(rules, bash("echo a > out/link/config"), { resolvePath })).toBe("deny")
   })
@@ -144,7 +144,7 @@ describe("a redirect", () => {
 describe("a line that cannot be read", () => {
   const line = bash("git status $(")
 
-  test("is never allowed by a rule, a default or a star", async () => {
+  test("a line that cannot be read is never allowed by a rule, a default or a star", async () => {
     for (const rules of [[{ allow: { tool: "Bash" } }], [{ allow: { tool: "*" } }]]) {
       expect(await verdictOf(rules, line)).toBe("ask")
     }
@@ -152,7 +152,7 @@ describe("a line that cannot be read", () => {
     expect(await verdictOf({ unparsed: "deny", rules: [{ allow: { tool: "Bash" } }] }, line)).toBe("deny")
   })
 
-  test("is allowed only inside a required sandbox, and only if the policy says so", async () => {
+  test("a line that cannot be read is allowed only inside a required sandbox, and only if the policy says so", async () => {
     const rules = [{ allow: { tool: "Bash" } }]
     expect(await verdictOf({ unparsed: "sandboxed", rules }, { ...line, sandboxed: true })).toBe("allow")
     expect(await verdictOf({ unparsed: "sandboxed", rules }, line)).toBe("ask")
@@ -161,12 +161,12 @@ describe("a line that cannot be read", () => {
     expect(await verdictOf({ unparsed: "sandboxed", rules: denied }, { ...line, sandboxed: true })).toBe("deny")
   })
 
-  test("is left to the risk tier if the policy refuses nothing and says nothing about commands", async () => {
+  test("a line that cannot be read is left to the risk tier if the policy refuses nothing and says nothing about commands", async () => {
     expect(await verdictOf([], line)).toBe("tier")
     expect(await verdictOf([{ allow: { tool: "WebFetch" } }], line)).toBe("tier")
   })
 
-  test("is one whose command is not a text", async () => {
+  test("a line that cannot be read is one whose command is not a text", async () => {
     expect(await verdictOf([{ allow: { tool: "Bash" } }], policyCall("Bash", { command: ["ls"] }))).toBe("ask")
   })
 })
@@ -290,7 +290,7 @@ describe("a line that could make a link, where a rule refuses a path", () => {
     },
   )
 
-  test("inside a required sandbox it is not asked", async () => {
+  test("a line that could make a link is not asked inside a required sandbox", async () => {
     const rules = [{ allow: { tool: "Bash" } }, ...deny.rules] as const
     const call = { ...bash("ln -s . q; cat q/x"), sandboxed: true }
     expect(await verdictOf({ unparsed: "sandboxed", rules }, call)).toBe("allow")
@@ -323,7 +323,7 @@ describe("a path in a word of a command", () => {
     ["git -C . -C a blame secrets/key"],
     ["git -C a diff --no-index /dev/null secrets/key"],
     ["make -C a secrets/key"],
-  ])("starts at the folder that the command is told to work in: %s", async (command) => {
+  ])("a path starts at the folder that the command is told to work in: %s", async (command) => {
     expect(await verdictOf(deny("a/secrets/**"), bash(command))).toBe("deny")
     expect(await verdictOf(deny("b/secrets/**"), bash(command))).toBe("allow")
   })
@@ -337,7 +337,7 @@ describe("a path in a word of a command", () => {
     ["awk 'BEGIN { while ((getline l < \".env\") > 0) print l }'"],
     ["python3 -c 'print(open(\".env\").read())'"],
     ["node -e \"read('.env', 'utf8')\""],
-  ])("is found inside it: %s", async (command) => {
+  ])("a path is found inside a word: %s", async (command) => {
     expect(await verdictOf(deny(".env"), bash(command))).toBe("deny")
   })
 })

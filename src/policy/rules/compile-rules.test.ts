@@ -313,7 +313,7 @@ describe("paths hidden from searches", () => {
 describe("a tool whose calls a word cannot concern", () => {
   const document = { rules: [{ deny: { exec: "rm **" } }, { deny: { write: "lock" } }] } as const
 
-  test("is allowed at once, so that it starts early", async () => {
+  test("a tool that no word concerns is allowed at once, so that it starts early", async () => {
     const rules = await compile(document)
     expect(["Read", "WebFetch", "AskUser"].map((tool) => rules.allowsAtOnce(tool))).toEqual([true, true, true])
     expect(["Bash", "Edit", "mine", "mcp:a/b"].map((tool) => rules.allowsAtOnce(tool))).toEqual([
@@ -324,7 +324,7 @@ describe("a tool whose calls a word cannot concern", () => {
     ])
   })
 
-  test("is decided if a tool of that name declares another use", async () => {
+  test("a tool is decided if a tool of that name declares another use", async () => {
     const rules = await compile(document)
     expect(rules.allowsAtOnce("Read", () => ({ exec: ["rm x"] }))).toBe(false)
     const call = { ...policyCall("Read", {}), uses: () => ({ exec: ["rm x"] }) }

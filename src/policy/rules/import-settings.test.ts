@@ -38,7 +38,7 @@ test.each<[string, string, object | undefined]>([
   ["deny", "mcp__*", { tool: ["mcp:*/*"] }],
   ["allow", "Task(reviewer)", undefined],
   ["allow", "SlashCommand", undefined],
-])("%s: %s", async (verdict, rule, matcher) => {
+])("importing the rule %s: %s translates it, or notes that it cannot", async (verdict, rule, matcher) => {
   const { document, notes, translated } = await importClaudeSettings({ permissions: { [verdict]: [rule] } })
   if (matcher === undefined) {
     expect(document.rules).toEqual([])

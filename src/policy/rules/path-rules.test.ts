@@ -21,19 +21,19 @@ describe("a denied path", () => {
     ["with the long s", "a/.envſ"],
     ["with a trailing slash", ".env/"],
     ["through a folder that looks like the home folder", "~/.env"],
-  ])("is denied %s", async (_, path) => {
+  ])("a denied path is denied %s", async (_, path) => {
     expect(await verdictOf(denyEnv, policyCall("Read", { path }))).toBe("deny")
     expect(await verdictOf(denyEnv, policyCall("Write", { file_path: path }))).toBe("deny")
   })
 
-  test("is denied in another Unicode form", async () => {
+  test("a denied path is denied in another Unicode form", async () => {
     const rules = [{ deny: { tool: "Read", path: "geh\u00e9im/**" } }]
     expect(await verdictOf(rules, policyCall("Read", { path: "gehe\u0301im/x" }))).toBe("deny")
     const decomposed = [{ deny: { tool: "Read", path: "gehe\u0301im/**" } }]
     expect(await verdictOf(decomposed, policyCall("Read", { path: "geh\u00e9im/x" }))).toBe("deny")
   })
 
-  test("is denied through a link, and by the name of a link", async () => {
+  test("a denied path is denied through a link, and by the name of a link", async () => {
     const resolvePath = linkedFiles({ "/ws/notes": "/ws/.env", "/ws/lib": "/ws/secrets" })
     expect(await verdictOf(denyEnv, policyCall("Read", { path: "notes" }), { resolvePath })).toBe("deny")
     const rules = [{ deny: { tool: "Read", path: "secrets/**" } }, { deny: { tool: "Read", path: "lib/**" } }]
@@ -42,19 +42,19 @@ describe("a denied path", () => {
     }
   })
 
-  test("is denied from another working folder", async () => {
+  test("a denied path is denied from another working folder", async () => {
     const rules = [{ deny: { tool: "Read", path: "secrets/**" } }]
     expect(await verdictOf(rules, policyCall("Read", { path: "../secrets/a" }, { cwd: "/ws/src" }))).toBe("deny")
     expect(await verdictOf(rules, policyCall("Read", { path: "secrets/a" }, { cwd: "/ws/src" }))).toBe("tier")
   })
 
-  test("is denied in a workspace that is itself a link", async () => {
+  test("a denied path is denied in a workspace that is itself a link", async () => {
     const resolvePath = linkedFiles({ "/ws": "/real" })
     const rules = [{ deny: { tool: "Read", path: "secrets/**" } }]
     expect(await verdictOf(rules, policyCall("Read", { path: "/real/secrets/a" }), { resolvePath })).toBe("deny")
   })
 
-  test("is denied if it is one of several in a patch", async () => {
+  test("a denied path is denied if it is one of several in a patch", async () => {
     const rules = [{ deny: { tool: "ApplyPatch", path: "**/.env" }, except: { path: "docs/.env" } }]
     const add = (path: string) => `*** Add File: ${path}\n+x\n`
     const patch = (...files: string[]) =>
@@ -68,11 +68,11 @@ describe("a denied path", () => {
     expect(await verdictOf(rules, policyCall("ApplyPatch", { patch: "nonsense" }))).toBe("deny")
   })
 
-  test("is denied if the argument is not a text", async () => {
+  test("a denied path is denied if the argument is not a text", async () => {
     expect(await verdictOf(denyEnv, policyCall("Read", { path: [".env"] }))).toBe("deny")
   })
 
-  test("is denied if a folder is searched that it contains", async () => {
+  test("a denied path is denied if a folder is searched that contains it", async () => {
     const rules = [{ deny: { tool: ["List", "Grep"], path: "secrets/**" } }]
     for (const path of ["secrets", "secrets/", "./secrets/."]) {
       expect(await verdictOf(rules, policyCall("List", { path }))).toBe("deny")
@@ -92,7 +92,7 @@ describe("an allowed path", () => {
     ["an absolute path that ends the same", "/etc/src/a.ts", "deny"],
     ["a NUL character", "src/a\0.ts", "deny"],
     ["a folder named like the home folder", "~/src/a.ts", "deny"],
-  ])("%s", async (_, path, verdict) => {
+  ])("an allowed path decides about %s", async (_, path, verdict) => {
     expect(await verdictOf(allowSource, policyCall("Read", { path }))).toBe(verdict)
   })
 
@@ -258,14 +258,14 @@ describe("a path through a link and out of it again", () => {
     expect(await verdictOf(rules, policyCall("mcp:fs/get", { path }), { resolvePath })).toBe("deny")
   })
 
-  test("is permitted only if it is in both readings", async () => {
+  test("a path through a link and out of it again is permitted only if it is in both readings", async () => {
     const allow = (read: readonly string[]) => ({ default: "deny", rules: [{ allow: { read } }] }) as const
     const call = policyCall("Read", { path: "link/../a" })
     expect(await verdictOf(allow(["a"]), call, { resolvePath })).toBe("deny")
     expect(await verdictOf(allow(["a", "secrets/**"]), call, { resolvePath })).toBe("allow")
   })
 
-  test("with more steps than can be followed is asked", async () => {
+  test("a path through a link with more steps than can be followed is asked", async () => {
     const command = `cat ${"link/../".repeat(41)}key`
     expect(await verdictOf(rules, policyCall("Bash", { command }), { resolvePath })).toBe("ask")
   })
@@ -307,7 +307,7 @@ describe("a path that cannot be resolved, where a rule refuses paths", () => {
     ["a redirect without a command", policyCall("Bash", { command: "> broken" })],
     ["an argument", policyCall("mcp:fs/put", { path: "broken" })],
   ]
-  test.each(calls)("is asked as %s, whatever the tier", async (_, call) => {
+  test.each(calls)("a path that cannot be resolved is asked as %s, whatever the tier", async (_, call) => {
     expect(await verdictOf([{ deny: { write: "secrets/**" } }], call, { resolvePath })).toBe("ask")
     expect(await verdictOf([{ deny: { exec: "curl **" } }], call, { resolvePath })).toBe("tier")
   })

@@ -45,7 +45,7 @@ describe.each([
 ])("the preset %s", (preset, verdicts) => {
   const expected = verdicts.split(" ")
   test.each(calls.map(([name, call], index) => [expected[index] ?? "", name, call] as const))(
-    "%s: %s",
+    "the preset decides %s for: %s",
     async (verdict, _, call) => {
       expect(await verdictOf({ extends: preset }, call)).toBe(verdict)
     },
@@ -95,11 +95,11 @@ test("control: every way to write a file is tried", () => {
 })
 
 describe.each(Object.keys(presets))("the preset %s leaves no tool open", (preset) => {
-  test.each([...secret, ...governing])("to write %s", async (path) => {
+  test.each([...secret, ...governing])("the preset leaves no tool open to write %s", async (path) => {
     expect(await openCalls(preset, callsThat("write", path))).toEqual([])
   })
 
-  test("that can do what it refuses to others by their names", async () => {
+  test("the preset leaves no tool open that can do what it refuses to others by their names", async () => {
     const rules = await compileRules([{ document: { extends: preset }, source: "test" }])
     expect(openSiblings(rules.all, rules.default)).toEqual([])
   })
@@ -109,7 +109,7 @@ describe.each(Object.keys(presets))("the preset %s leaves no tool open", (preset
 describe.each(Object.keys(presets).filter((preset) => preset !== "read-only"))(
   "the preset %s leaves no tool open",
   (preset) => {
-    test.each(secret)("to read %s", async (path) => {
+    test.each(secret)("the preset leaves no tool open to read %s", async (path) => {
       expect(await openCalls(preset, callsThat("read", path))).toEqual([])
     })
   },

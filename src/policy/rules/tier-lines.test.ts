@@ -88,9 +88,12 @@ describe("redirects", () => {
     expect(await verdictOf([{ deny: { tool: "Write", path: ".env" } }], bash(command))).toBe(verdict)
   })
 
-  test.each([["Write"], ["*"]])("one behind cd is asked, not judged in the folder before it (%s)", async (tool) => {
-    const rules: PolicyRule[] = [{ deny: { tool, path: "secrets/**" } }]
-    expect(await verdictOf(rules, bash("cd secrets && echo x > key"))).toBe("ask")
-    expect(await verdictOf({ default: "allow", rules }, bash("cd build && echo x > key"))).toBe("ask")
-  })
+  test.each([["Write"], ["*"]])(
+    "a redirect behind cd is asked, not judged in the folder before it (%s)",
+    async (tool) => {
+      const rules: PolicyRule[] = [{ deny: { tool, path: "secrets/**" } }]
+      expect(await verdictOf(rules, bash("cd secrets && echo x > key"))).toBe("ask")
+      expect(await verdictOf({ default: "allow", rules }, bash("cd build && echo x > key"))).toBe("ask")
+    },
+  )
 })

@@ -226,7 +226,7 @@ describe.each(["v3", "v4"] as const)("specification %s", (version) => {
     ["refusal", "content-filter", "refusal"],
     ["pause", "stop", "pause_turn"],
     ["context-overflow", "length", "model_context_window_exceeded"],
-  ])("stop reason for %s", async (stopReason, unified, raw) => {
+  ])("an answer has the stop reason %s", async (stopReason, unified, raw) => {
     expect(await ask(streams([finish(unified, raw)], version).model)).toMatchObject({ stopReason })
   })
 
@@ -237,7 +237,7 @@ describe.each(["v3", "v4"] as const)("specification %s", (version) => {
     ["unexpected_stop", "a reason that nobody knows", [finish("other", "GONE_FISHING")]],
     ["provider_error", "a finish for an error", [finish("error", "MALFORMED_FUNCTION_CALL")]],
     ["stream_malformed", "a delta of nothing", [{ type: "text-delta", id: "9", delta: "x" }]],
-  ] as const)("failure %s for %s", async (code, _, end) => {
+  ] as const)("the failure is %s for %s", async (code, _, end) => {
     const { model } = streams([...text("0", "Hi"), ...end], version, { "x-request-id": "req-1" })
     await expect(ask(model)).rejects.toMatchObject({ code, requestId: "req-1" })
   })

@@ -75,7 +75,7 @@ const thrown: readonly [code: string, retryable: boolean, what: string, error: u
 ]
 
 test.each(thrown)(
-  "failure %s (retryable: %s) for %s, thrown or streamed",
+  "the failure is %s (retryable: %s) for %s, thrown or streamed",
   async (code, retryable, _, error, data = {}) => {
     const throwing = modelOf("v3", () => Promise.reject(error))
     await expect(ask(throwing)).rejects.toMatchObject({ code, retryable, ...data })

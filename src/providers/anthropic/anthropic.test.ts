@@ -113,7 +113,7 @@ describe.each([
     ["stream_malformed", { kind: "duplicate" }, false],
     ["stream_incomplete", { kind: "cut", atByte: 400 }, true],
     ["network", { kind: "reset", atByte: 400 }, true],
-  ] as [string, FaultOrder, boolean][])("failure %s for %o", async (code, fault, retryable) => {
+  ] as [string, FaultOrder, boolean][])("the failure is %s for %o", async (code, fault, retryable) => {
     const { baseUrl } = await simulate("A text of some length, so that there is something to cut", fault)
     const error = await failure(ask({ baseUrl }, { transport }))
     expect(error.toJSON()).toMatchObject({ code, retryable })
@@ -179,7 +179,7 @@ test.each([
   ["refusal", "refusal"],
   ["pause", "pause_turn"],
   ["context-overflow", "model_context_window_exceeded"],
-])("stop reason %s for %s", async (stopReason, wireStopReason) => {
+])("the stop reason is %s for %s", async (stopReason, wireStopReason) => {
   const { baseUrl } = await simulate({ parts: [{ text: "x" }], wireStopReason })
   expect(await ask({ baseUrl })).toMatchObject({ stopReason })
 })

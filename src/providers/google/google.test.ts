@@ -68,7 +68,7 @@ describe("usage", () => {
       [270, 0, 8],
     ],
     ["an answer of no words", { promptTokenCount: 9, totalTokenCount: 9 }, [9, 0, 0]],
-  ])("%s", async (_, usageMetadata, [inputTokens, cacheReadTokens, outputTokens]) => {
+  ])("the usage of %s is counted", async (_, usageMetadata, [inputTokens, cacheReadTokens, outputTokens]) => {
     const { usage } = await ask(streams(says({ text: "Hi" }), stops("STOP", { usageMetadata })))
     expect(usage).toEqual({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens: 0, costUsd: null })
   })
@@ -198,7 +198,7 @@ describe("Gemini failures", () => {
     ["overloaded", 503, { status: "UNAVAILABLE", message: "The model is overloaded." }],
     ["provider_error", 500, { status: "INTERNAL", message: "An internal error has occurred." }],
     ["provider_error", 504, { status: "DEADLINE_EXCEEDED", message: "Too slow." }],
-  ] as const)("failure %s for %i %o", async (code, status, error) => {
+  ] as const)("the failure is %s for %i %o", async (code, status, error) => {
     await expect(ask(refuses(status, error))).rejects.toMatchObject({ code })
   })
 

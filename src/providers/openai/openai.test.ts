@@ -108,7 +108,7 @@ describe("OpenAI failures", () => {
     ["provider_error", true, { kind: "error-event", type: "server_error", message: "Boom" }],
     ["rate_limited", true, { kind: "error-event", type: "rate_limit_exceeded", message: "Slow down" }],
     ["context_overflow", false, { kind: "error-event", type: "context_length_exceeded", message: "Too long" }],
-  ] as [string, boolean, FaultOrder][])("failure %s (retryable: %s) for %o", async (code, retryable, fault) => {
+  ] as [string, boolean, FaultOrder][])("the failure is %s (retryable: %s) for %o", async (code, retryable, fault) => {
     for (const api of ["responses", "chat"] as const) {
       const error = await failure(ask(simulate("A text of some length", fault), { api }))
       expect(error.toJSON()).toMatchObject({ code, retryable, requestId: "req_sim_000000" })
@@ -129,7 +129,7 @@ describe("OpenAI failures", () => {
     ["context_overflow", 400, '{"error":{"code":400,"message":"x","type":"exceed_context_size_error"}}', "x"],
     ["rate_limited", 429, '{"error":{"message":"too many tokens per minute"}}', "too many tokens"],
     ["provider_error", 502, "<html>Bad Gateway</html>", "Bad Gateway"],
-  ])("failure %s if a compatible server reports %i %s", async (code, status, body, message) => {
+  ])("the failure is %s if a compatible server reports %i %s", async (code, status, body, message) => {
     const refusing: typeof fetch = async () => new Response(body, { status })
     const error = await failure(ask(simulate(), { fetch: refusing }))
     expect(error).toMatchObject({ code, message: expect.stringContaining(message) })

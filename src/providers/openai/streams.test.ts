@@ -161,7 +161,7 @@ describe("lenient Chat Completions servers", () => {
     ["tool-calls", call({ index: 0, id: "a", ...named("Read", "{}") }), "function_call"],
     ["output-limit", call({ index: 0, id: "a", ...named("Read", '{"pa') }), "length"],
     ["end", chunk({ content: "Hi" }), "tool_calls"],
-  ])("stop reason %s for %o and %s", (stopReason, delta, finish) => {
+  ])("the stop reason is %s for %o and %s", (stopReason, delta, finish) => {
     expect(chat(delta, chunk({}, finish), "[DONE]").stopReason).toBe(stopReason)
   })
 
@@ -173,7 +173,7 @@ describe("lenient Chat Completions servers", () => {
     ["context_overflow", { error: { message: "maximum context length is 10 tokens" } }],
     ["provider_error", chunk({}, "error")],
     ["overloaded", chunk({}, "insufficient_system_resource")],
-  ])("failure %s for %o in mid-stream", (code, event) => {
+  ])("the failure is %s for %o in mid-stream", (code, event) => {
     expect(codeOf(() => chat(chunk({ content: "Hi" }), event, "[DONE]"))).toBe(code)
   })
 
@@ -266,7 +266,7 @@ describe("the Responses API stream", () => {
   test.each([
     ["refusal", "content_filter"],
     ["output-limit", "max_output_tokens"],
-  ])("stop reason %s if incomplete for %s, also inside an item", (stopReason, reason) => {
+  ])("the stop reason is %s if the answer is incomplete for %s, also inside an item", (stopReason, reason) => {
     const delta = { type: "response.output_text.delta", output_index: 0, delta: "Half" }
     const end = { type: "response.incomplete", response: { incomplete_details: { reason } } }
     expect(responses(added(0, message), delta, end)).toMatchObject({ parts: [{ text: "Half" }], stopReason })
@@ -290,7 +290,7 @@ describe("the Responses API stream", () => {
     ["stream_malformed", { type: "response.output_text.delta", output_index: 5, delta: "x" }],
     ["stream_malformed", "{not json"],
     ["stream_malformed", `${plainStart}}`],
-  ] as [string, JsonObject | string][])("failure %s for %o in mid-stream", (code, event) => {
+  ] as [string, JsonObject | string][])("the failure is %s for %o in mid-stream", (code, event) => {
     expect(codeOf(() => responses(added(0, message), event, response({})))).toBe(code)
   })
 })

@@ -76,7 +76,7 @@ const reports: readonly [name: string, report: JsonObject, buckets: readonly (nu
   ["Ollama: no word of a cache", { prompt_tokens: 26, completion_tokens: 10, total_tokens: 36 }, [26, 10, 0, 0, null]],
 ]
 
-test.each(reports)("%s", (_, report, buckets) => {
+test.each(reports)("the usage of a report is counted: %s", (_, report, buckets) => {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usageOf(report)
   expect([inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd]).toEqual(buckets)
   const sum = Number(inputTokens) + Number(outputTokens) + Number(cacheReadTokens) + Number(cacheWriteTokens)

@@ -77,7 +77,7 @@ async function journalText(store: Store): Promise<string> {
 }
 
 describe("a call that asks while it runs", () => {
-  test("pauses the run with its question, and continues in another process with the answer and its state", async () => {
+  test("a call that asks pauses the run with its question, and continues in another process with the answer and its state", async () => {
     const store = memoryStore()
     const first = processOver(store)
     const paused = await first.runtime.run({ runId: "r", task: "Ship it." })
@@ -96,7 +96,7 @@ describe("a call that asks while it runs", () => {
     expect([...effects(first.log), ...effects(second.log)]).toHaveLength(1)
   })
 
-  test("asks several questions, each answered in another process", async () => {
+  test("a call asks several questions, each answered in another process", async () => {
     const store = memoryStore()
     const log: string[] = []
     const scene = { questions: 3 }
@@ -110,7 +110,7 @@ describe("a call that asks while it runs", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("gets a yes without a text, and a refusal with its reason", async () => {
+  test("a call that asks gets a yes without a text, and a refusal with its reason", async () => {
     for (const [given, expected] of [
       [{ decision: "approve" }, "approve -"],
       [{ decision: "always" }, "approve -"],
@@ -125,7 +125,7 @@ describe("a call that asks while it runs", () => {
     }
   })
 
-  test("is not continued by a wrong ticket, by arguments or without a decision: the question stays open", async () => {
+  test("a call that asks is not continued by a wrong ticket, by arguments or without a decision: the question stays open", async () => {
     const store = memoryStore()
     const { runtime, log } = processOver(store)
     const { pause } = await runtime.run({ runId: "r", task: "Ship it." })
@@ -140,7 +140,7 @@ describe("a call that asks while it runs", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("that asks for ever is stopped after ten questions", async () => {
+  test("a call that asks for ever is stopped after ten questions", async () => {
     const store = memoryStore()
     const log: string[] = []
     const scene = { questions: 1000 }
@@ -156,7 +156,7 @@ describe("a call that asks while it runs", () => {
     expect(effects(log)).toEqual([])
   })
 
-  test("may have 256 KB of state, and no byte more", async () => {
+  test("a call that asks may have 256 KB of state, and no byte more", async () => {
     const rest = JSON.stringify({ round: 1, kept: "" }).length
     for (const [more, status] of [
       [0, "paused"],
@@ -167,7 +167,7 @@ describe("a call that asks while it runs", () => {
     }
   })
 
-  test("with too much state, or with state that is not JSON, fails before the run pauses", async () => {
+  test("a call with too much state, or with state that is not JSON, fails before the run pauses", async () => {
     for (const state of ["x".repeat(300_000), { at: undefined as unknown as Json, f: (() => 1) as unknown as Json }]) {
       const { runtime } = processOver(memoryStore(), { state })
       const result = await runtime.run({ runId: "r", task: "Ship it." })
@@ -176,7 +176,7 @@ describe("a call that asks while it runs", () => {
     }
   })
 
-  test("that ignores that it has asked and asks again keeps its first question", async () => {
+  test("a call that ignores that it has asked and asks again keeps its first question", async () => {
     const errors: unknown[] = []
     const tool = defineTool({
       name: "ship",
@@ -193,7 +193,7 @@ describe("a call that asks while it runs", () => {
     expect(errors).toMatchObject([{ code: "aborted" }, { code: "conflict" }])
   })
 
-  test("shows its state to nobody: events, results and the replay come without it, and only the journal has it", async () => {
+  test("a call shows its state to nobody: events, results and the replay come without it, and only the journal has it", async () => {
     const store = memoryStore()
     const seen: RunEvent[] = []
     const { runtime } = processOver(store, { state: "opaque-state-77" })
@@ -207,7 +207,7 @@ describe("a call that asks while it runs", () => {
     expect(await journalText(store)).toContain("opaque-state-77")
   })
 
-  test("of an effect that may be repeated, or none, asks and continues in the same way", async () => {
+  test("a call of an effect that may be repeated, or none, asks and continues in the same way", async () => {
     for (const effect of ["none", "repeatable"] as const) {
       const store = memoryStore()
       const first = processOver(store, { effect })
@@ -253,7 +253,7 @@ test("the question of a call that began before its answer was complete counts on
 
 describe("several calls of a step that ask", () => {
   test.each(["none", "once"] as const)(
-    "are asked about one after another, and each acts once (effect %s)",
+    "several calls of a step are asked about one after another, and each acts once (effect %s)",
     async (effect) => {
       const store = memoryStore()
       const log: string[] = []
@@ -287,7 +287,7 @@ async function answerAndDie(inner: Store, scene: Scene, log: string[], type: Run
 }
 
 describe("a process that dies", () => {
-  test("after the answer is recorded and before the call runs again loses nothing: the call continues with that answer", async () => {
+  test("a crash after the answer is recorded and before the call runs again loses nothing: the call continues with that answer", async () => {
     const store = memoryStore()
     const log: string[] = []
     await processOver(store, {}, log).runtime.run({ runId: "r", task: "Ship it." })
@@ -299,7 +299,7 @@ describe("a process that dies", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("after the intent of the answered call leaves its outcome unknown, and it is never repeated", async () => {
+  test("a crash after the intent of the answered call leaves its outcome unknown, and it is never repeated", async () => {
     const store = memoryStore()
     const log: string[] = []
     await processOver(store, {}, log).runtime.run({ runId: "r", task: "Ship it." })
@@ -311,7 +311,7 @@ describe("a process that dies", () => {
     expect(log.filter((line) => line.includes("round 1")).length).toBeLessThanOrEqual(1)
   })
 
-  test("after a second question is recorded loses nothing: the run waits for its answer", async () => {
+  test("a crash after a second question is recorded loses nothing: the run waits for its answer", async () => {
     const store = memoryStore()
     const log: string[] = []
     const scene = { questions: 2 }
@@ -325,7 +325,7 @@ describe("a process that dies", () => {
     expect(log.filter((line) => line.includes("round 1"))).toHaveLength(1)
   })
 
-  test("in the first attempt, before any question is recorded, leaves the outcome unknown", async () => {
+  test("a crash in the first attempt, before any question is recorded, leaves the outcome unknown", async () => {
     const inner = memoryStore()
     const log: string[] = []
     const { store, die, died } = mortalStore(inner)
@@ -341,7 +341,7 @@ describe("a process that dies", () => {
 })
 
 describe("a run with an open question of a call", () => {
-  test("that is cancelled has a pending call, not an unknown one, and can still be continued", async () => {
+  test("a cancelled run with an open question has a pending call, not an unknown one, and can still be continued", async () => {
     const store = memoryStore()
     const { runtime, log } = processOver(store)
     await runtime.run({ runId: "r", task: "Ship it." })
@@ -352,7 +352,7 @@ describe("a run with an open question of a call", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("that was asked while the run was being stopped is not lost: it is asked when the run is resumed", async () => {
+  test("a question that was asked while the run was being stopped is not lost: it is asked when the run is resumed", async () => {
     const log: string[] = []
     let stop = () => {}
     const config = { hooks: { preToolCall: () => stop() } }
@@ -366,7 +366,7 @@ describe("a run with an open question of a call", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("that is forked is continued by the original only: the fork does not send its state", async () => {
+  test("an open question of a forked run is continued by the original only: the fork does not send its state", async () => {
     const store = memoryStore()
     const { runtime, log } = processOver(store)
     await runtime.run({ runId: "r", task: "Ship it." })
@@ -378,7 +378,7 @@ describe("a run with an open question of a call", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("whose policy denies the call by now does not continue it", async () => {
+  test("a run whose policy denies the call by now does not continue it", async () => {
     const store = memoryStore()
     const first = processOver(store)
     await first.runtime.run({ runId: "r", task: "Ship it." })
@@ -424,7 +424,7 @@ describe("an agent whose call asks", () => {
   const process = (store: Store, log: string[], more: RuntimeConfig = {}) =>
     createRuntime({ store, model: playing(roles), tools: [asking({ questions: 2 }, log)], agents: {}, ...more })
 
-  test("pauses the run, which hands the answers down to it", async () => {
+  test("an agent whose call asks pauses the run, which hands the answers down to it", async () => {
     const store = memoryStore()
     const log: string[] = []
     const secrets = { TOKEN: "correct-horse-battery" }
@@ -445,7 +445,7 @@ describe("an agent whose call asks", () => {
     expect(await journalText(store)).not.toContain(secrets.TOKEN)
   })
 
-  test("is refused where agents cannot ask, and nobody waits", async () => {
+  test("an agent whose call asks is refused where agents cannot ask, and nobody waits", async () => {
     const log: string[] = []
     const runtime = process(memoryStore(), log, { agents: { gates: "deny" } })
     expect(await runtime.run({ runId: "r", task: "Ship it." })).toMatchObject({ status: "done", text: "Done." })

@@ -39,14 +39,14 @@ async function intentsOf(runtime: ReturnType<typeof createRuntime>, runId: strin
 }
 
 describe("a tool whose effect depends on its arguments", () => {
-  test("records the effect of each call, and the strictest one where it cannot tell", async () => {
+  test("a tool records the effect of each call, and the strictest one where it cannot tell", async () => {
     const model = scriptedModel([acting("none", "repeatable", "once", "throw", "other", null), "done"])
     const runtime = createRuntime({ model, store: memoryStore(), tools: [byArgument()] })
     expect((await runtime.run({ task: "x", runId: "r" })).status).toBe("done")
     expect(await intentsOf(runtime, "r")).toEqual(["repeatable", "once", "once", "once", "once"])
   })
 
-  test("decides by the real arguments, not by masked ones", async () => {
+  test("a tool decides its effect by the real arguments, not by masked ones", async () => {
     const secrets = { WORD: "none-of-it-is-known" }
     const seen: unknown[] = []
     const tool = byArgument({
@@ -66,7 +66,7 @@ describe("a tool whose effect depends on its arguments", () => {
     expect(await intentsOf(runtime, "r")).toEqual([])
   })
 
-  test("is never started before the answer that calls it is complete", async () => {
+  test("a tool whose effect depends on its arguments is never started before the answer that calls it is complete", async () => {
     const order: string[] = []
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
     const model: Model = {
@@ -93,7 +93,7 @@ describe("a tool whose effect depends on its arguments", () => {
     expect(order).toEqual(["plain", "answer", "act"])
   })
 
-  test("runs calls without an effect side by side, and others one after another", async () => {
+  test("a tool runs calls without an effect side by side, and others one after another", async () => {
     let running = 0
     let most = 0
     const run = async () => {
@@ -119,7 +119,7 @@ describe("the dispatcher", () => {
     ["repeatable", "unknown"],
     ["once", "unknown"],
     ["other", "unknown"],
-  ])("flags a lost outcome and a stop of a call with the effect %s as %s", async (effect, status) => {
+  ])("the dispatcher flags a lost outcome and a stop of a call with the effect %s as %s", async (effect, status) => {
     const lost = byArgument({ run: () => Promise.reject(new ToolError("outcome_unknown", "Lost.")) })
     const signal = new AbortController().signal
     const call = { name: "act", args: { effect } }

@@ -53,37 +53,40 @@ describe("the arguments of a call through CallTool", () => {
     ["a missing property", {}, "amount"],
     ["an unknown property", { amount: 1, to: "me" }, "to"],
     ["no object", "amount=1", "args"],
-  ])("are checked before the policy, a person and the hooks see them: %s", async (_, args, named) => {
-    const seen: string[] = []
-    const see = <Value>(what: string, value: Value): Value => {
-      seen.push(what)
-      return value
-    }
-    const { result, intents } = await scene(hidden(), [through(args)], {
-      policy: { rules: [{ ask: { tool: "*" } }], onAsk: () => see("ask", { decision: "approve" }) },
-      hooks: {
-        gateBeforeTool: () => see("gate", { allow: true }),
-        preToolCall: () => void seen.push("hook"),
-      },
-    })
-    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
-    expect(JSON.stringify(result.toolCalls)).toContain("invalid_input")
-    expect(JSON.stringify(result.toolCalls)).toContain(named)
-    expect([ran, seen, intents]).toEqual([[], [], []])
-  })
+  ])(
+    "the inner arguments are checked before the policy, a person and the hooks see them: %s",
+    async (_, args, named) => {
+      const seen: string[] = []
+      const see = <Value>(what: string, value: Value): Value => {
+        seen.push(what)
+        return value
+      }
+      const { result, intents } = await scene(hidden(), [through(args)], {
+        policy: { rules: [{ ask: { tool: "*" } }], onAsk: () => see("ask", { decision: "approve" }) },
+        hooks: {
+          gateBeforeTool: () => see("gate", { allow: true }),
+          preToolCall: () => void seen.push("hook"),
+        },
+      })
+      expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "error" }] })
+      expect(JSON.stringify(result.toolCalls)).toContain("invalid_input")
+      expect(JSON.stringify(result.toolCalls)).toContain(named)
+      expect([ran, seen, intents]).toEqual([[], [], []])
+    },
+  )
 
-  test("are checked again after a rule has changed them", async () => {
+  test("the inner arguments are checked again after a rule has changed them", async () => {
     const rules = [{ allow: { tool: "mcp:bank/pay" }, set: { "/amount": "all" } }]
     const { result } = await scene(hidden(), [through({ amount: 1 })], { policy: { rules } })
     expect([result.toolCalls[0]?.status, ran]).toEqual(["error", []])
   })
 
-  test("reach the tool with the defaults of its schema, as those of a listed tool do", async () => {
+  test("the inner arguments reach the tool with the defaults of its schema, as those of a listed tool do", async () => {
     await scene(hidden(), [through({ amount: 1 })])
     expect(ran).toEqual([{ amount: 1, currency: "EUR" }])
   })
 
-  test("that a person changes are those of the inner call, and cannot name another tool", async () => {
+  test("arguments that a person changes are those of the inner call, and cannot name another tool", async () => {
     const args = { type: "object", properties: { name: { type: "string" }, args: { type: "object" } } } as const
     const other = hidden({ name: "other", inputSchema: args })
     const asked: unknown[] = []
@@ -102,7 +105,7 @@ describe("the arguments of a call through CallTool", () => {
     expect(ran).toEqual([{ name: "pay", args: { amount: 9 } }])
   })
 
-  test("are rejected by a tool whose schema cannot be used, and the run goes on", async () => {
+  test("the inner arguments are rejected by a tool whose schema cannot be used, and the run goes on", async () => {
     const broken = hidden({ inputSchema: { type: "object", properties: { amount: { $ref: "#/nowhere" } } } })
     const { result } = await scene(broken, [through({ amount: 1 })])
     expect([result.status, result.toolCalls[0]?.status, ran]).toEqual(["done", "error", []])
@@ -129,12 +132,12 @@ describe("the effect of a call through CallTool", () => {
       },
       ["once"],
     ],
-  ])("is the effect of the inner call: %s", async (_, more, expected) => {
+  ])("the effect of the outer call is the effect of the inner call: %s", async (_, more, expected) => {
     const { result, intents } = await scene(hidden(more), [through({ amount: 1 })])
     expect([result.toolCalls[0]?.status, intents, ran.length]).toEqual(["ok", expected, 1])
   })
 
-  test("cannot be hidden by an outer tool that declares none", async () => {
+  test("the effect of the inner call cannot be hidden by an outer tool that declares none", async () => {
     const [, outer] = searchedTools([hidden()])
     if (!outer) throw new Error("CallTool is missing")
     const sly: Tool = { ...outer, effect: "none", concurrent: true }
@@ -144,7 +147,7 @@ describe("the effect of a call through CallTool", () => {
 })
 
 describe("a call through CallTool has the properties of the inner tool", () => {
-  test("its limit of output, also if the result is long, and its own bounds", async () => {
+  test("a call has the limit of output of the inner tool, also if the result is long, and its own bounds", async () => {
     const long = "x".repeat(5000)
     const short = await scene(hidden({ effect: "none", maxOutputBytes: 1000, run: () => long }), [
       through({ amount: 1 }),
@@ -155,7 +158,7 @@ describe("a call through CallTool has the properties of the inner tool", () => {
     expect(String(bounded.result.toolCalls[0]?.result)).toContain("the end")
   })
 
-  test("its question: a person answers it, and nothing runs", async () => {
+  test("a call has the question of the inner tool: a person answers it, and nothing runs", async () => {
     const asks = hidden({ question: (args) => `Pay ${isJsonObject(args) ? args.amount : "?"}?` })
     const { result, intents } = await scene(asks, [through({ amount: 3 })])
     expect(result).toMatchObject({ status: "paused", pause: { reason: "input" }, data: { question: "Pay 3?" } })
@@ -167,7 +170,7 @@ describe("a call through CallTool has the properties of the inner tool", () => {
     expect(ran).toEqual([])
   })
 
-  test("whether it runs alone", async () => {
+  test("a call runs alone or not, as the inner tool says", async () => {
     for (const [concurrent, most] of [
       [false, 1],
       [true, 2],
@@ -212,14 +215,17 @@ describe("a call through CallTool whose process stopped", () => {
       takeover: true,
     })
 
-  test.each<Effect>(["repeatable", "once"])("with the effect %s is not repeated by a takeover", async (effect) => {
-    const store = memoryStore()
-    await leftWithin(store, hidden({ effect }))
-    const result = await resume(store, hidden({ effect }))
-    expect([result.toolCalls[0]?.status, ran]).toEqual(["unknown", []])
-  })
+  test.each<Effect>(["repeatable", "once"])(
+    "a stopped call with the effect %s is not repeated by a takeover",
+    async (effect) => {
+      const store = memoryStore()
+      await leftWithin(store, hidden({ effect }))
+      const result = await resume(store, hidden({ effect }))
+      expect([result.toolCalls[0]?.status, ran]).toEqual(["unknown", []])
+    },
+  )
 
-  test("is taken up by the inner tool if it can, and not repeated", async () => {
+  test("a stopped call is taken up by the inner tool if it can, and not repeated", async () => {
     const store = memoryStore()
     const taken: unknown[] = []
     const resumed = hidden({ resume: (args) => taken.push(args) && "taken up" })
@@ -229,7 +235,7 @@ describe("a call through CallTool whose process stopped", () => {
     expect([ran, taken]).toEqual([[], [{ amount: 1, currency: "EUR" }]])
   })
 
-  test("pauses the run if the inner tool wants a person to decide", async () => {
+  test("a stopped call pauses the run if the inner tool wants a person to decide", async () => {
     const store = memoryStore()
     await leftWithin(store, hidden())
     const result = await resume(store, hidden({ unknownOutcome: "pause" }))
@@ -237,7 +243,7 @@ describe("a call through CallTool whose process stopped", () => {
     expect(result.pause).toMatchObject({ reason: "unknown_outcome" })
   })
 
-  test("does not pause the run for a person if the inner tool does not want it", async () => {
+  test("a stopped call does not pause the run for a person if the inner tool does not want it", async () => {
     const store = memoryStore()
     await leftWithin(store, hidden())
     const result = await resume(store, hidden({ unknownOutcome: "tell" }), { unknownOutcome: "pause" })
@@ -248,7 +254,7 @@ describe("a call through CallTool whose process stopped", () => {
 describe("a check of a tool's author that never settles ends with the run's timeMs", () => {
   const limits = { timeMs: LONG_LIMIT_MS }
 
-  test("before the call is decided", async () => {
+  test("a check that never settles before the call is decided ends with the run's timeMs", async () => {
     const { result } = await withTimeLimit((pass) => {
       const validate = () => {
         pass()
@@ -263,7 +269,7 @@ describe("a check of a tool's author that never settles ends with the run's time
     expect(ran).toEqual([])
   })
 
-  test("after a person has changed the arguments", async () => {
+  test("a check that never settles after a person has changed the arguments ends with the run's timeMs", async () => {
     const { result } = await withTimeLimit((pass) => {
       const validate: Tool["validate"] = async (args) => {
         if (!isJsonObject(args) || args.amount !== 2) return { ok: true, args }

@@ -76,7 +76,7 @@ const typesOf = async (runtime: Parameters<typeof eventsOf>[0]) =>
   (await eventsOf(runtime, "r")).map(({ type }) => type).filter((type) => /^(tool-|approval-|run-)/.test(type))
 
 describe("a running call that asks, in a host with onAsk", () => {
-  test("gets the answer of the callback in the same run: the question and the answer are recorded as for a pause", async () => {
+  test("a running call gets the answer of the callback in the same run: the question and the answer are recorded as for a pause", async () => {
     const { requests, policy } = answering(says("to Oslo"))
     const { runtime, log } = processOver(memoryStore(), { policy })
     const result = await runtime.run({ runId: "r", task: "Ship it." })
@@ -99,7 +99,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     ])
   })
 
-  test("is asked only when the question is durable, and continues only when the answer is", async () => {
+  test("a running call is asked about only when the question is durable, and continues only when the answer is", async () => {
     const store = memoryStore()
     const seen: string[] = []
     const onAsk = async () => {
@@ -121,13 +121,13 @@ describe("a running call that asks, in a host with onAsk", () => {
     ["always", { decision: "always" }, "shipped: approve -"],
     ["no with a reason", { decision: "deny", reason: "not today" }, "declined: deny not today"],
     ["no", { decision: "deny" }, "declined: deny -"],
-  ])("gets a %s", async (_name, decision, expected) => {
+  ])("a running call gets a %s", async (_name, decision, expected) => {
     const { runtime } = processOver(memoryStore(), answering(decision))
     const result = await runtime.run({ runId: "r", task: "Ship it." })
     expect(result.toolCalls[0]?.result).toBe(expected)
   })
 
-  test("asks several questions live, and is stopped after ten", async () => {
+  test("a running call asks several questions live, and is stopped after ten", async () => {
     const log: string[] = []
     const three = answering(says("a"), says("b"), says("c"))
     await processOver(memoryStore(), { ...three, questions: 3 }, log).runtime.run({ runId: "r", task: "Ship it." })
@@ -151,7 +151,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     ["the answer has changed arguments", answering({ decision: "approve", args: { n: 7 } }).policy],
     ["no answer comes in time", { onAsk: () => new Promise(() => {}), askTimeoutMs: 5 }],
     ["the policy says pause", { ...answering().policy, ask: "pause" }],
-  ])("pauses the run, and keeps the question, if %s", async (_name, policy) => {
+  ])("a running call that asks pauses the run, and keeps the question, if %s", async (_name, policy) => {
     const store = memoryStore()
     const { runtime, log } = processOver(store, { policy })
     const paused = await runtime.run({ runId: "r", task: "Ship it." })
@@ -166,7 +166,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("after a pause the next question is asked live by a process that can", async () => {
+  test("the next question after a pause is asked live by a process that can", async () => {
     const store = memoryStore()
     const log: string[] = []
     await processOver(store, { questions: 2 }, log).runtime.run({ runId: "r", task: "Ship it." })
@@ -176,7 +176,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     expect(requests.map(({ question }) => question)).toEqual(["Question 2 of 0?"])
   })
 
-  test("does not keep other calls waiting that run alone, and people get one question at a time", async () => {
+  test("a running call does not keep other calls waiting that run alone, and people get one question at a time", async () => {
     let open = 0
     const answer = (n: number) => async () => {
       expect(++open).toBe(1)
@@ -193,7 +193,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     }
   })
 
-  test("of several, one that must wait pauses the run, and no answer that was given is lost", async () => {
+  test("one of several running calls that must wait pauses the run, and no answer that was given is lost", async () => {
     const store = memoryStore()
     const log: string[] = []
     const { requests, policy } = answering(says("first"), { decision: "pause" })
@@ -208,7 +208,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     expect(effects(log)).toHaveLength(3)
   })
 
-  test("that began before its answer was complete, or may be repeated, continues in the same way", async () => {
+  test("a running call that began before its answer was complete, or may be repeated, continues in the same way", async () => {
     for (const effect of ["none", "repeatable"] as const) {
       const { runtime, log } = processOver(memoryStore(), { effect, ...answering(says("go")) })
       const result = await runtime.run({ runId: "r", task: "Ship it." })
@@ -217,7 +217,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     }
   })
 
-  test("does not act if the policy denies it by the time of the answer", async () => {
+  test("a running call does not act if the policy denies it by the time of the answer", async () => {
     let verdict: "allow" | "deny" = "allow"
     const service = {
       decide: async () => (verdict === "allow" ? { decision: verdict } : { decision: verdict, reason: "closed" }),
@@ -236,7 +236,7 @@ describe("a running call that asks, in a host with onAsk", () => {
 
 describe("a run that is stopped while onAsk is asked", () => {
   test.each(["graceful", "immediate"] as const)(
-    "closes the question (%s), which is asked again when it is resumed",
+    "a run that is stopped closes the question (%s), which is asked again when it is resumed",
     async (mode) => {
       const store = memoryStore()
       const log: string[] = []
@@ -263,7 +263,7 @@ describe("a run that is stopped while onAsk is asked", () => {
     },
   )
 
-  test("keeps an answer that comes while it is being stopped: the call continues with it later, and nobody is asked again", async () => {
+  test("a run that is stopped keeps an answer that comes meanwhile: the call continues with it later, and nobody is asked again", async () => {
     const store = memoryStore()
     const log: string[] = []
     const stopping: { stop?: () => void } = {}
@@ -315,7 +315,7 @@ describe("a run that is stopped while onAsk is asked to approve a call", () => {
 
   const onStops: readonly (ApprovalDecision | undefined)[] = [undefined, { decision: "deny" }, { decision: "approve" }]
   test.each(ways.flatMap((way) => onStops.map((onStop) => [...way, onStop] as const)))(
-    "by %s: nobody is recorded to have decided, and the question stays open",
+    "a run that is stopped by %s records nobody as having decided, and the question stays open",
     async (_, stop, status, onStop) => {
       const store = memoryStore()
       const log: string[] = []
@@ -371,33 +371,39 @@ describe("a process that dies while it asks live", () => {
     ["tool-question", 2, ["Question 2 of 0?"]],
     ["approval-request", 2, ["Question 2 of 0?"]],
     ["approval-result", 2, []],
-  ])("after %s number %i loses no answer, asks what is open, and acts once", async (type, nth, open) => {
-    const inner = memoryStore()
-    const log: string[] = []
-    await dieAt(inner, type, nth, log)
-    expect(effects(log)).toEqual([])
-    const { requests, policy } = answering(says("x"), says("y"))
-    const again = processOver(inner, { questions: 2, policy }, log)
-    const result = await again.runtime.resume({ runId: "r", takeover: true })
-    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
-    expect(requests.map(({ question }) => question)).toEqual(open)
-    expect(effects(log)).toHaveLength(1)
-  })
+  ])(
+    "a crash after %s number %i loses no answer: the run asks what is open, and acts once",
+    async (type, nth, open) => {
+      const inner = memoryStore()
+      const log: string[] = []
+      await dieAt(inner, type, nth, log)
+      expect(effects(log)).toEqual([])
+      const { requests, policy } = answering(says("x"), says("y"))
+      const again = processOver(inner, { questions: 2, policy }, log)
+      const result = await again.runtime.resume({ runId: "r", takeover: true })
+      expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
+      expect(requests.map(({ question }) => question)).toEqual(open)
+      expect(effects(log)).toHaveLength(1)
+    },
+  )
 
-  test.each([2, 3])("after intent number %i leaves the outcome unknown, and never repeats it", async (nth) => {
-    const inner = memoryStore()
-    const log: string[] = []
-    await dieAt(inner, "tool-intent", nth, log)
-    const before = effects(log).length
-    const again = processOver(inner, { questions: 2, ...answering() }, log)
-    const result = await again.runtime.resume({ runId: "r", takeover: true })
-    expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
-    expect(effects(log)).toHaveLength(before)
-  })
+  test.each([2, 3])(
+    "a crash after intent number %i leaves the outcome unknown, and the call is never repeated",
+    async (nth) => {
+      const inner = memoryStore()
+      const log: string[] = []
+      await dieAt(inner, "tool-intent", nth, log)
+      const before = effects(log).length
+      const again = processOver(inner, { questions: 2, ...answering() }, log)
+      const result = await again.runtime.resume({ runId: "r", takeover: true })
+      expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "unknown" }] })
+      expect(effects(log)).toHaveLength(before)
+    },
+  )
 })
 
 describe("secrets in a live answer", () => {
-  test("reach the tool, and neither the journal nor the events", async () => {
+  test("secrets in a live answer reach the tool, and neither the journal nor the events", async () => {
     const secret = "correct-horse-battery"
     const token = `ghp_${"a1B2".repeat(9)}`
     for (const answer of [secret, token]) {
@@ -425,7 +431,7 @@ describe("an agent whose call asks", () => {
     })
 
   test.each(["pause", "deny"] as const)(
-    "gets the answer of the callback, which knows the agent (gates: %s)",
+    "an agent whose call asks gets the answer of the callback, which knows the agent (gates: %s)",
     async (gates) => {
       const log: string[] = []
       const { requests, policy } = answering(says("go"))
@@ -436,7 +442,7 @@ describe("an agent whose call asks", () => {
     },
   )
 
-  test("that must not pause is refused if the callback says pause", async () => {
+  test("an agent that must not pause is refused if the callback says pause", async () => {
     const log: string[] = []
     const runtime = process(log, answering({ decision: "pause" }).policy, "deny")
     expect(await runtime.run({ runId: "r", task: "Ship it." })).toMatchObject({ status: "done", text: "Done." })
@@ -449,7 +455,7 @@ describe("AskUser in a host with onAsk", () => {
   const runtimeWith = (store: Store, policy: Policy) =>
     createRuntime({ store, model: scriptedModel(steps), tools: [askUserTool()], policy })
 
-  test("gets the answer of the callback, without a pause", async () => {
+  test("AskUser gets the answer of the callback, without a pause", async () => {
     const { requests, policy } = answering(says("the blue one"))
     const result = await runtimeWith(memoryStore(), policy).run({ runId: "r", task: "x" })
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "ok", result: "the blue one" }] })
@@ -461,7 +467,7 @@ describe("AskUser in a host with onAsk", () => {
     ["says pause", { decision: "pause" }],
     ["approves, which is no answer", { decision: "approve" }],
     ["approves always, which is no answer", { decision: "always" }],
-  ])("pauses the run if the callback %s", async (_name, decision) => {
+  ])("AskUser pauses the run if the callback %s", async (_name, decision) => {
     const runtime = runtimeWith(memoryStore(), answering(decision).policy)
     expect(await runtime.run({ runId: "r", task: "x" })).toMatchObject({
       status: "paused",
@@ -473,7 +479,7 @@ describe("AskUser in a host with onAsk", () => {
     })
   })
 
-  test("is denied if the callback denies it", async () => {
+  test("AskUser is denied if the callback denies it", async () => {
     const runtime = runtimeWith(memoryStore(), answering({ decision: "deny", reason: "busy" }).policy)
     const result = await runtime.run({ runId: "r", task: "x" })
     expect(result).toMatchObject({ status: "done", toolCalls: [{ status: "denied" }] })
@@ -499,7 +505,7 @@ describe("an approval by onAsk", () => {
     return { runtime, result: await runtime.run({ runId: "r", task: "x" }) }
   }
 
-  test("that is put off pauses the run, and a person decides later", async () => {
+  test("an approval that is put off pauses the run, and a person decides later", async () => {
     const ran: unknown[] = []
     const { requests, policy } = answering({ decision: "pause" })
     const { runtime, result } = await runWith(ran, policy)
@@ -510,7 +516,7 @@ describe("an approval by onAsk", () => {
     expect(ran).toEqual([{ n: 1 }])
   })
 
-  test("that is an answer gives it to the model, and the call, which does not run, is not ok", async () => {
+  test("an approval that is an answer gives it to the model, and the call, which does not run, is not ok", async () => {
     const ran: unknown[] = []
     const { result } = await runWith(ran, answering(says("I did it by hand.")).policy)
     const told = "act did not run. A person answered instead: I did it by hand."
@@ -518,7 +524,7 @@ describe("an approval by onAsk", () => {
     expect(ran).toEqual([])
   })
 
-  test("that comes too late still denies the call", async () => {
+  test("an approval that comes too late still denies the call", async () => {
     const ran: unknown[] = []
     const onAsk = vi.fn(() => new Promise<ApprovalDecision>(() => {}))
     const { result } = await runWith(ran, { onAsk, askTimeoutMs: 5 })

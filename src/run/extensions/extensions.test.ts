@@ -48,7 +48,7 @@ async function recordsOf(runtime: ReturnType<typeof createRuntime>, runId: strin
 }
 
 describe("an extension", () => {
-  test("adds instructions and tools, which are recorded after run-start and before the first turn", async () => {
+  test("an extension adds instructions and tools, which are recorded after run-start and before the first turn", async () => {
     const setups: ConversationSetup[] = []
     const { extension, opened, closed } = noting("weather", () => ({
       instructions: "Ask Weather.",
@@ -89,7 +89,7 @@ describe("an extension", () => {
     })
   })
 
-  test("of a run replaces the runtime's of the same name, and others stay", async () => {
+  test("an extension of a run replaces the runtime's of the same name, and others stay", async () => {
     const of = (name: string, instructions: string) => noting(name, () => ({ instructions })).extension
     const systems: (string | undefined)[] = []
     const step: ScriptedStep = (_, setup) => {
@@ -102,7 +102,7 @@ describe("an extension", () => {
     expect(systems).toEqual(["A1\n\nB2", "A1\n\nB1"])
   })
 
-  test("of a resumed run gets back what it recorded, and the run keeps its instructions and its tools", async () => {
+  test("an extension of a resumed run gets back what it recorded, and the run keeps its instructions and its tools", async () => {
     const store = memoryStore()
     const pausing = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
     const first = noting("notes", () => ({ instructions: "Version 1.", tools: [tool("Note")], facts: { v: 1 } }))
@@ -131,7 +131,7 @@ describe("an extension", () => {
     expect(result.warnings).toMatchObject([{ code: "tool_changed", message: expect.stringContaining("Note") }])
   })
 
-  test("PAU-08 that is passed again on resume is opened anew and recorded again", async () => {
+  test("PAU-08 an extension that is passed again on resume is opened anew and recorded again", async () => {
     const store = memoryStore()
     const pausing = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
     const first = noting("skills", () => ({ instructions: "Old skills.", tools: [tool("SkillPage")] }))
@@ -153,7 +153,7 @@ describe("an extension", () => {
     expect(recorded).toHaveLength(2)
   })
 
-  test("that a waiting call needs and that is not there fails the run, which can be resumed with it", async () => {
+  test("an extension that a waiting call needs and that is not there fails the run, which can be resumed with it", async () => {
     const store = memoryStore()
     const ran: string[] = []
     const pay = () =>
@@ -173,7 +173,7 @@ describe("an extension", () => {
     expect(ran).toEqual(["paid"])
   })
 
-  test("that cannot be opened fails the run with its error, and the others are closed", async () => {
+  test("an extension that cannot be opened fails the run with its error, and the others are closed", async () => {
     const other = noting("other", () => ({}))
     const broken: Extension = {
       name: "broken",
@@ -187,7 +187,7 @@ describe("an extension", () => {
     expect(other.closed).toEqual(["r"])
   })
 
-  test("has its tools filtered by allowedTools and disabledTools of the runtime and of the run", async () => {
+  test("an extension has its tools filtered by allowedTools and disabledTools of the runtime and of the run", async () => {
     const listed: (readonly string[])[] = []
     const step: ScriptedStep = (_, setup) => {
       listed.push(setup.tools.map(({ name }) => name))
@@ -203,7 +203,7 @@ describe("an extension", () => {
     expect(listed).toEqual([["A", "B"], ["B"], ["B"], ["B"]])
   })
 
-  test("has its credentials masked wherever they appear", async () => {
+  test("an extension has its credentials masked wherever they appear", async () => {
     const secret = "sentinel-of-extension-1234"
     const extension: Extension = {
       name: "leaky",
@@ -219,7 +219,7 @@ describe("an extension", () => {
     expect(JSON.stringify([result, model.calls, await recordsOf(runtime, "r")])).not.toContain(secret)
   })
 
-  test("reaches only its workspace in the store", async () => {
+  test("an extension reaches only its workspace in the store", async () => {
     const store = memoryStore()
     const paths: string[] = []
     const extension: Extension = {
@@ -239,14 +239,14 @@ describe("an extension", () => {
     expect(await store.list("workspaces/acme/memory")).toEqual(["lessons"])
   })
 
-  test("with an invalid shape, or with the name of another, is config_invalid", async () => {
+  test("an extension with an invalid shape, or with the name of another, is config_invalid", async () => {
     const { extension } = noting("a", () => ({}))
     expect(() => createRuntime({ extensions: [extension, extension] })).toThrow("Two extensions have the name a.")
     // @ts-expect-error JavaScript callers have no compiler.
     expect(() => createRuntime({ extensions: [{ name: "x" }] })).toThrow("extensions[0] has no function open.")
   })
 
-  test("is shared by the agents of a run: they have its tools and its instructions", async () => {
+  test("an extension is shared by the agents of a run: they have its tools and its instructions", async () => {
     const seen: { system: string | undefined; tools: readonly string[] }[] = []
     const see = (_: unknown, setup: ConversationSetup) => {
       seen.push({ system: setup.system, tools: setup.tools.map(({ name }) => name) })

@@ -43,7 +43,7 @@ async function warningsOf(runtime: ReturnType<typeof createRuntime>, nodeId = "m
 }
 
 describe("a run whose extension is not configured when it is resumed", () => {
-  test("gets a warning with its name, its tools and the fix, which listeners receive, too", async () => {
+  test("a run whose extension is missing gets a warning with its name, its tools and the fix, which listeners receive, too", async () => {
     const store = memoryStore()
     await processOver(store, { extensions: [weather([])] }).run({ runId: "r", task: "x" })
     const bare = processOver(store)
@@ -58,7 +58,7 @@ describe("a run whose extension is not configured when it is resumed", () => {
     expect(seen.filter(({ type }) => type === "warning")).toHaveLength(1)
   })
 
-  test("gets none if the extension is passed to resume, to createRuntime, or was never there", async () => {
+  test("a run gets no warning if the extension is passed to resume, to createRuntime, or was never there", async () => {
     for (const [first, config, given] of [
       [{ extensions: [weather([])] }, {}, { extensions: [weather([])] }],
       [{ extensions: [weather([])] }, { extensions: [weather([])] }, {}],
@@ -76,20 +76,23 @@ describe("a run whose extension is not configured when it is resumed", () => {
   test.each([
     ["an answer to its question", "low", { answer: "Oslo" }, "Oslo"],
     ["an approval of its call", "high", { decision: "approve" }, "approved"],
-  ] as const)("refuses %s, which would be lost, before anything is recorded", async (_name, risk, given, expected) => {
-    const store = memoryStore()
-    const ran: string[] = []
-    await processOver(store, { extensions: [weather(ran, risk)] }).run({ runId: "r", task: "x" })
-    const refused = await processOver(store).resume({ runId: "r", ...given })
-    expect(refused).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
-    expect(refused.error?.message).toContain("weather")
-    expect(await processOver(store).status("r")).toMatchObject({ status: "paused", warnings: [] })
-    const done = await processOver(store, { extensions: [weather(ran, risk)] }).resume({ runId: "r", ...given })
-    expect(done).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
-    expect(ran).toEqual([expected])
-  })
+  ] as const)(
+    "a run whose extension is missing refuses %s, which would be lost, before anything is recorded",
+    async (_name, risk, given, expected) => {
+      const store = memoryStore()
+      const ran: string[] = []
+      await processOver(store, { extensions: [weather(ran, risk)] }).run({ runId: "r", task: "x" })
+      const refused = await processOver(store).resume({ runId: "r", ...given })
+      expect(refused).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+      expect(refused.error?.message).toContain("weather")
+      expect(await processOver(store).status("r")).toMatchObject({ status: "paused", warnings: [] })
+      const done = await processOver(store, { extensions: [weather(ran, risk)] }).resume({ runId: "r", ...given })
+      expect(done).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
+      expect(ran).toEqual([expected])
+    },
+  )
 
-  test("takes the answer of a person in place of the call, which needs no tool", async () => {
+  test("a run whose extension is missing takes the answer of a person in place of the call, which needs no tool", async () => {
     const store = memoryStore()
     await processOver(store, { extensions: [weather([], "high")] }).run({ runId: "r", task: "x" })
     const done = await processOver(store).resume({ runId: "r", answer: "rain" })

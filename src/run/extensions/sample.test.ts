@@ -72,7 +72,7 @@ function refusingFirst(model: Model): Model {
 }
 
 describe("a request of an extension to the model, in a run with a limit", () => {
-  test("is reserved durably before it is sent, and settled by its usage", async () => {
+  test("the request of an extension is reserved durably before it is sent, and settled by its usage", async () => {
     const store = memoryStore()
     const during: RunRecord[][] = []
     const scripted = scriptedModel(["sampled", "done"])
@@ -99,19 +99,22 @@ describe("a request of an extension to the model, in a run with a limit", () => 
   test.each([
     ["tokens", { tokens: 1000 }],
     ["dollars", { usd: 0.005 }],
-  ])("counts with its whole reserve if the process dies before the answer: %s", async (_, limits) => {
-    const store = memoryStore()
-    const { model, asked } = hanging()
-    void runtimeOver(store, model, asking(), { limits }).run({ task: "x", runId: "r" })
-    await asked
-    const resumed = await resumedOver(store, { runId: "r", takeover: true })
-    expect(resumed).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
-  })
+  ])(
+    "the request of an extension counts with its whole reserve if the process dies before the answer: %s",
+    async (_, limits) => {
+      const store = memoryStore()
+      const { model, asked } = hanging()
+      void runtimeOver(store, model, asking(), { limits }).run({ task: "x", runId: "r" })
+      await asked
+      const resumed = await resumedOver(store, { runId: "r", takeover: true })
+      expect(resumed).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
+    },
+  )
 
   test.each([
     ["after its answer", scriptedModel(["sampled", "done"])],
     ["if the provider refuses it", refusingFirst(scriptedModel(["done"]))],
-  ])("counts with its usage and not with its reserve %s", async (_, model) => {
+  ])("the request of an extension counts with its usage and not with its reserve %s", async (_, model) => {
     const store = memoryStore()
     const ends: unknown[] = []
     const runtime = runtimeOver(store, model, asking(ends), { limits: { tokens: 1000 } })
@@ -123,7 +126,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     expect(spent.tokens).toBeLessThan(request.maxOutputTokens)
   })
 
-  test("counts with its whole reserve if its answer is cut", async () => {
+  test("the request of an extension counts with its whole reserve if its answer is cut", async () => {
     const store = memoryStore()
     let calls = 0
     const scripted = scriptedModel(["done"])
@@ -149,7 +152,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     expect(result.error?.code).toBe("budget_exceeded")
   })
 
-  test("counts with its whole reserve if the run is stopped before the answer", async () => {
+  test("the request of an extension counts with its whole reserve if the run is stopped before the answer", async () => {
     const store = memoryStore()
     const { model, asked } = hanging()
     const stop = new AbortController()
@@ -171,7 +174,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     expect(resumed).toMatchObject({ status: "failed", error: { code: "budget_exceeded" } })
   })
 
-  test("stays reserved while turns begin and end", () => {
+  test("the request of an extension stays reserved while turns begin and end", () => {
     const spending = new Spending()
     spending.reserveSample("a", { tokens: 100, usd: 1 })
     spending.reserveSample("b", { tokens: 10, usd: null })
@@ -186,7 +189,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     expect(spending.tokens).toBe(15)
   })
 
-  test("is not sent if its reserve cannot be made durable", async () => {
+  test("the request of an extension is not sent if its reserve cannot be made durable", async () => {
     const store = memoryStore()
     let asked = 0
     const model: Model = { ...failing, converse: () => ({ call: () => Promise.reject(new Error(`${asked++}`)) }) }
@@ -203,7 +206,7 @@ describe("a request of an extension to the model, in a run with a limit", () => 
     expect([asked, ends.length]).toEqual([0, 1])
   })
 
-  test("is refused if dollars are limited and the price of the model is unknown", async () => {
+  test("the request of an extension is refused if dollars are limited and the price of the model is unknown", async () => {
     const ends: unknown[] = []
     const config = { limits: { usd: 1 }, resolvePricing: () => null }
     await runtimeOver(memoryStore(), failing, asking(ends), config).run({ task: "x", runId: "r" })

@@ -68,7 +68,7 @@ describe("SEL-03 SEL-04 SEL-05 SEL-10 what the work needs", () => {
     ["SEL-04 a task that builds", [], "Build it", [], ["code_execution"]],
     ["SEL-05 the same need twice", ["Read", "Write", "run_code"], "write code", [], ["file_access", "code_execution"]],
     ["SEL-10 what the caller requires", ["Read"], "", ["audio", "file_access"], ["audio", "file_access"]],
-  ])("%s", (_, tools, task, stated, expected) => {
+  ])("what the work needs is found: %s", (_, tools, task, stated, expected) => {
     const found = requirementsOf(
       tools.map((name) => ({ name })),
       task,
@@ -90,7 +90,7 @@ describe("SEL-01 SEL-02 SEL-06 SEL-07 SEL-08 SEL-09 the choice", () => {
     ["SEL-02 a preferred one that is not capable falls through", ["file_access"], { preferred: "seer" }, "coder"],
     ["SEL-02 a preferred one that is not registered falls through", ["vision"], { preferred: "other" }, "seer"],
     ["SEL-09 none is capable", ["audio"], {}, "native"],
-  ])("%s", (_, requires, selection, expected) => {
+  ])("a backend is chosen: %s", (_, requires, selection, expected) => {
     const { backend: chosen, reasons } = selectBackend(all, fallback, requires, selection)
     expect(chosen.name).toBe(expected)
     expect(reasons.length).toBeGreaterThan(1)

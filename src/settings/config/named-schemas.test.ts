@@ -64,7 +64,7 @@ test("a named schema converts the answer of a run that another process finishes 
   for (const outputSchema of ["invoice", z.object({ amount: z.number() })]) {
     await expect(other.waitFor("r", { outputSchema })).rejects.toMatchObject({
       code: "config_invalid",
-      fix: "Wait for it as payment.",
+      fix: "Pass the schema payment to waitFor.",
     })
   }
 })
@@ -170,7 +170,7 @@ describe("a check of the caller that never settles", () => {
     ["another backend", "after the last turn", {}],
     ["native", "after a hook has ended the run", { hooks }],
     ["another backend", "after a hook has ended the run", { hooks }],
-  ] as const)("ends with the run's timeMs: %s, %s", async (name, _, more) => {
+  ] as const)("a check that never settles ends with the run's timeMs: %s, %s", async (name, _, more) => {
     const { schema, asked } = unsettled()
     const backend = backends[name]
     const result = await withTimeLimit((pass) => {
@@ -183,15 +183,18 @@ describe("a check of the caller that never settles", () => {
     expect(result).toMatchObject({ status: "failed", error: { code: "run_timeout" }, data: null })
   })
 
-  test.each(["native", "another backend"] as const)("ends when the run is cancelled: %s", async (name) => {
-    const { schema, asked } = unsettled()
-    const backend = backends[name]
-    const runtime = createRuntime({
-      ...{ store: memoryStore(), tools: [], model: scriptedModel(["{}"]), ...(backend && { backend }) },
-    })
-    const handle = runtime.stream({ task: "Answer.", outputSchema: schema })
-    await asked
-    handle.interrupt("immediate")
-    expect(await handle.result).toMatchObject({ status: "cancelled" })
-  })
+  test.each(["native", "another backend"] as const)(
+    "a check that never settles ends when the run is cancelled: %s",
+    async (name) => {
+      const { schema, asked } = unsettled()
+      const backend = backends[name]
+      const runtime = createRuntime({
+        ...{ store: memoryStore(), tools: [], model: scriptedModel(["{}"]), ...(backend && { backend }) },
+      })
+      const handle = runtime.stream({ task: "Answer.", outputSchema: schema })
+      await asked
+      handle.interrupt("immediate")
+      expect(await handle.result).toMatchObject({ status: "cancelled" })
+    },
+  )
 })

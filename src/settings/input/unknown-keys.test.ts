@@ -70,7 +70,7 @@ const refusals: readonly [what: string, call: () => unknown, meant: string][] = 
 ]
 
 describe("an unknown key is config_invalid with a suggestion", () => {
-  test.each(refusals)("unknown key in %s", async (_, call, meant) => {
+  test.each(refusals)("an unknown key in %s is config_invalid with a suggestion", async (_, call, meant) => {
     await expect((async () => call())()).rejects.toMatchObject({
       code: "config_invalid",
       fix: expect.stringContaining(`Did you mean "${meant}"?`),
@@ -119,14 +119,14 @@ describe("a value of the wrong shape is config_invalid", () => {
     ["allowedTools as text", { allowedTools: "Read" }, "allowedTools is a string, not an array."],
     ["secrets as a list", { secrets: ["x"] }, "secrets is an array, not an object."],
   ]
-  test.each(wrong)("wrong shape: %s", (_, config, message) => {
+  test.each(wrong)("a value of the wrong shape is config_invalid: %s", (_, config, message) => {
     expect(() => createRuntime(untyped(config))).toThrow(
       expect.objectContaining({ code: "config_invalid", message: expect.stringContaining(message) }),
     )
   })
 
   const inputs: readonly [string, unknown, string][] = [
-    ["a text", "hello", "run was given a text, not an object."],
+    ["a text", "hello", "run was given a string, not an object."],
     ["nothing", undefined, "run is missing, not an object."],
     ["null", null, "run is null, not an object."],
     ["messages as text", { messages: "hi" }, "messages is a string, not an array."],

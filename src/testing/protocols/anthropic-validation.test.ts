@@ -109,7 +109,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("rejects %s", async (_reason, change, message) => {
+test.each(refused)("the Anthropic simulator rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -132,11 +132,11 @@ const accepted: readonly [reason: string, change: object][] = [
   ["a tool name of 128 letters", { tools: [{ ...tool, name: "a".repeat(128) }] }],
 ]
 
-test.each(accepted)("accepts %s", async (_reason, change) => {
+test.each(accepted)("the Anthropic simulator accepts %s", async (_reason, change) => {
   expect(await (await send(change)).text()).toContain("message_stop")
 })
 
-test("rejects a request without a version", async () => {
+test("the Anthropic simulator rejects a request without a version", async () => {
   const response = await send({}, { "x-api-key": "key" })
   expect(await response.json()).toMatchObject({ error: { message: "anthropic-version: header is required" } })
 })

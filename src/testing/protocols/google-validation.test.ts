@@ -89,7 +89,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("rejects %s", async (_reason, change, message) => {
+test.each(refused)("the Google simulator rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -133,7 +133,7 @@ const accepted: readonly [reason: string, change: object, modelName?: string][] 
   ],
 ]
 
-test.each(accepted)("accepts %s", async (_reason, change, modelName) => {
+test.each(accepted)("the Google simulator accepts %s", async (_reason, change, modelName) => {
   expect(await (await send(change, allHeaders, modelName)).text()).toContain('"finishReason":"STOP"')
 })
 

@@ -56,7 +56,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("rejects %s", async (_reason, change, message) => {
+test.each(refused)("the chat simulator rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -73,20 +73,20 @@ const accepted: readonly [reason: string, change: object][] = [
   ["a strict schema that is closed", strict({ ...city, additionalProperties: false })],
 ]
 
-test.each(accepted)("accepts %s", async (_reason, change) => {
+test.each(accepted)("the chat simulator accepts %s", async (_reason, change) => {
   expect(await (await send(change)).text()).toContain("data: [DONE]")
 })
 
 test.each([
   ["none", undefined, "You didn't provide an API key.", null],
   ["another", "Bearer other", "Incorrect API key provided: *****.", "invalid_api_key"],
-])("rejects a request with the wrong key: %s", async (_, authorization, message, code) => {
+])("the chat simulator rejects a request with the wrong key: %s", async (_, authorization, message, code) => {
   const response = await send({}, authorization === undefined ? {} : { authorization }, "known")
   expect(response.status).toBe(401)
   expect(await response.json()).toMatchObject({ error: { code, message: expect.stringContaining(message) } })
 })
 
-test("accepts any request if no key is configured", async () => {
+test("the chat simulator accepts any request if no key is configured", async () => {
   expect((await send({})).status).toBe(200)
 })
 

@@ -50,7 +50,7 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ],
 ]
 
-test.each(refused)("rejects %s", async (_reason, change, message) => {
+test.each(refused)("the responses simulator rejects %s", async (_reason, change, message) => {
   const response = await send(change)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -58,7 +58,7 @@ test.each(refused)("rejects %s", async (_reason, change, message) => {
   })
 })
 
-test("rejects a reference to unknown reasoning", async () => {
+test("the responses simulator rejects a reference to unknown reasoning", async () => {
   const response = await send({ input: [hello, { ...thought, encrypted_content: undefined }, said] })
   expect(response.status).toBe(404)
   expect(await response.json()).toMatchObject({
@@ -75,11 +75,11 @@ const accepted: readonly [reason: string, change: object][] = [
   ["a tool that the server runs", { tools: [{ type: "web_search" }] }],
 ]
 
-test.each(accepted)("accepts %s", async (_reason, change) => {
+test.each(accepted)("the responses simulator accepts %s", async (_reason, change) => {
   expect(await (await send(change)).text()).toContain("event: response.completed")
 })
 
-test("rejects a request with the wrong key", async () => {
+test("the responses simulator rejects a request with the wrong key", async () => {
   const response = await send({}, { authorization: "Bearer other" }, "known")
   expect(response.status).toBe(401)
   expect(await response.json()).toMatchObject({ error: { code: "invalid_api_key" } })

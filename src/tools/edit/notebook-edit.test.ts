@@ -197,7 +197,7 @@ describe("NotebookEdit rejects and changes nothing", () => {
     ["an unknown type", { cellIndex: 0, source: "x", cellType: "heading" }, "invalid_input"],
     ["another kind of file", { path: "a.json", cellIndex: 0, source: "x" }, "invalid_input"],
     ["no file", { path: "b.ipynb", cellIndex: 0, source: "x" }, "not_found"],
-  ])("%s", async (_, args, code) => {
+  ])("NotebookEdit rejects %s and changes nothing", async (_, args, code) => {
     const { isError, text, after } = await edit(args)
     expect(isError).toBe(true)
     expect(JSON.parse(text)).toMatchObject({ error: { code } })

@@ -44,7 +44,7 @@ describe("TOOL-12 Grep modes", () => {
 })
 
 describe("TOOL-12 Grep context lines", () => {
-  test("before, after and context print each line once, with a separator between groups", async () => {
+  test("the options before, after and context print each line once, with a separator between groups", async () => {
     expect(await grep(project, { pattern: "two|four", before: 1, path: "a.ts" })).toBe(
       "a.ts-1-one\na.ts:2:two x\na.ts-3-three\na.ts:4:four x",
     )

@@ -160,7 +160,7 @@ describe("createDispatcher", () => {
     ["a cycle", cycle],
     ["a BigInt", { big: 1n }],
     ["a toJSON that throws", { toJSON: fail }],
-  ])("for %s the result says that the tool ran, without its return value", async (_, returned) => {
+  ])("the result says for %s that the tool ran, without its return value", async (_, returned) => {
     expect(JSON.parse(await textOf(toolThat(() => returned)))).toEqual({
       error: { code: "internal", message: "The tool tool ran, but its return value cannot be serialised as JSON." },
     })

@@ -51,7 +51,7 @@ describe("what can be shortened", () => {
     expect(JSON.stringify(manager.messages)).toContain(failure)
   })
 
-  test("of a last turn that is clipped, short results stay whole and leave the rest of their share to long ones", async () => {
+  test("short results of a last turn that is clipped stay whole and leave the rest of their share to long ones", async () => {
     const [long, short] = [sheep(4000), sheep(5)]
     const last = [call("c2"), result("c2", long), result("c3", short), result("c4", short)]
     const { manager } = managed([], [call("c1"), result("c1", "x"), ...last])
@@ -120,7 +120,7 @@ describe("a summary", () => {
     user(`go on ${index}`),
   ]).flat()
 
-  test("that is no smaller than what it replaces is refused, and an extract taken instead", async () => {
+  test("a summary that is no smaller than what it replaces is refused, and an extract taken instead", async () => {
     const { manager, warnings, size } = managed([sheep(4000)], [...talk, ...talk])
     const before = size()
     expect(before).toBeGreaterThan(0.8 * WINDOW)
@@ -141,21 +141,21 @@ describe("a window that a refusal tells about", () => {
     ["an answer cut with a usage of 0", refusal("The answer was cut."), cut],
     ["the number of tokens over it", refusal("This exceeds the context window by 1123 tokens."), undefined],
     ["a smaller number", refusal("maximum context length is 4096 tokens"), undefined],
-  ])("is never below a request that was accepted: %s", async (_, error, told) => {
+  ])("a window is never below a request that was accepted: %s", async (_, error, told) => {
     const { manager } = managed(["Summary."], turns)
     manager.settle(usage)
     const compaction = await manager.onOverflow(error, told)
     expect(compaction?.window).toBeGreaterThanOrEqual(9_000)
   })
 
-  test("stays as it is after a refusal of the body's size in bytes", async () => {
+  test("a window stays as it is after a refusal of the body's size in bytes", async () => {
     const { manager, size } = managed(["Summary."], turns.slice(0, 8))
     expect(size()).toBeLessThan(0.8 * WINDOW)
     const compaction = await manager.onOverflow(refusal("Request exceeds the maximum size: 33554432 bytes.", 413))
     expect(compaction?.window).toBe(WINDOW)
   })
 
-  test("is what the refusal names", async () => {
+  test("a window is what the refusal names", async () => {
     const { manager } = managed(["Summary."], turns)
     const compaction = await manager.onOverflow(refusal("maximum context length is 4096 tokens"))
     expect(compaction?.window).toBe(4096)

@@ -32,22 +32,28 @@ describe.each(namedBackends.names)("a run that began on a value named %s", (name
     ["an entry of its chain", (backend) => ({ chain: [{ backend }, { backend: "native" }] })],
   ]
 
-  test.each(places)("as %s is not resumed on the program of that name", async (_, configOf) => {
-    const sessions = new Map<string, FakeSession>()
-    const store = memoryStore()
-    const began = createRuntime({ store, workspace, policy, ...configOf(gateway(name, sessions)) })
-    expect(await began.run({ task: "Write.", runId: "r" })).toMatchObject({ status: "paused" })
+  test.each(places)(
+    "a run that began on a value as %s is not resumed on the program of that name",
+    async (_, configOf) => {
+      const sessions = new Map<string, FakeSession>()
+      const store = memoryStore()
+      const began = createRuntime({ store, workspace, policy, ...configOf(gateway(name, sessions)) })
+      expect(await began.run({ task: "Write.", runId: "r" })).toMatchObject({ status: "paused" })
 
-    const other = createRuntime({ store, workspace, policy })
-    const refused = await other.resume({ runId: "r", decision: "approve" })
-    expect(refused).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
-    expect(refused.error?.message).toContain(`a backend ${name} that was passed as a value`)
-    expect(await other.status("r")).toMatchObject({ status: "paused" })
+      const other = createRuntime({ store, workspace, policy })
+      const refused = await other.resume({ runId: "r", decision: "approve" })
+      expect(refused).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
+      expect(refused.error?.message).toContain(`a backend ${name} that was passed as a value`)
+      expect(await other.status("r")).toMatchObject({ status: "paused" })
 
-    const again = createRuntime({ store, workspace, policy, ...configOf(gateway(name, sessions)) })
-    const result = await again.resume({ runId: "r", decision: "approve" })
-    expect(result).toMatchObject({ status: "done", text: "Written." })
-    expect(await other.continue("r", "And now?")).toMatchObject({ status: "failed", error: { code: "config_invalid" } })
-    await Promise.all([began, other, again].map((runtime) => runtime.close()))
-  })
+      const again = createRuntime({ store, workspace, policy, ...configOf(gateway(name, sessions)) })
+      const result = await again.resume({ runId: "r", decision: "approve" })
+      expect(result).toMatchObject({ status: "done", text: "Written." })
+      expect(await other.continue("r", "And now?")).toMatchObject({
+        status: "failed",
+        error: { code: "config_invalid" },
+      })
+      await Promise.all([began, other, again].map((runtime) => runtime.close()))
+    },
+  )
 })

@@ -75,7 +75,7 @@ const gates = [
 
 describe.each(gates)("the gate %s", (_, form) => {
   test.each(["{}", '{"text":"π \\u0000 \\"quoted\\" $(id) `id` %s \\n"}', JSON.stringify("x".repeat(200_000))])(
-    "passes a question on as it is",
+    "the gate passes a question on as it is",
     async (question) => {
       const { gate, close } = await open()
       expect(await ask(form(gate), question)).toEqual({
@@ -90,13 +90,13 @@ describe.each(gates)("the gate %s", (_, form) => {
     ["a decision that fails", '"failure"'],
     ["a question that is not JSON", "{"],
     ["no question", ""],
-  ])("exits with 2 for %s", async (_, input) => {
+  ])("the gate exits with 2 for %s", async (_, input) => {
     const { gate, close } = await open()
     expect(await ask(form(gate), input)).toEqual({ output: "", code: 2 })
     await close()
   })
 
-  test("exits with 2 once the service is closed", async () => {
+  test("the gate exits with 2 once the service is closed", async () => {
     const { gate, close } = await open()
     await close()
     expect(await ask(form(gate), "{}")).toMatchObject({ output: "", code: 2 })
@@ -111,7 +111,7 @@ describe.each(gates)("the gate %s", (_, form) => {
     ["an answer without a decision", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
     ["an answer that is not an object", "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnull"],
     ["half an answer of unknown length", 'HTTP/1.0 200 OK\r\n\r\n{"hookSpecific'],
-  ])("exits with 2 for %s", async (_, answer) => {
+  ])("the gate exits with 2 if the service sends %s", async (_, answer) => {
     const server = createServer((socket) => {
       socket.on("error", () => {})
       socket.once("data", () => socket.end(answer))

@@ -38,7 +38,7 @@ describe("KB-08 on Node", () => {
     })
   })
 
-  test("both are found and read, from the index, too", async () => {
+  test("KB-08 a PDF and a Word file are found and read, from the index, too", async () => {
     const store = memoryStore()
     await addDocuments(store, { "b/a.pdf": pdfWithPages(["Apples", "Pears and plums"]), "b/c.docx": docx })
     for (const isIndexed of [false, true]) {

@@ -32,7 +32,7 @@ describe("a named policy file", () => {
     ["yaml", "version: 1\nrules:\n  - deny: { tool: Read }\n"],
     ["json", '{ "version": 1, "rules": [{ "deny": { "tool": "Read" } }] } // comment'],
     ["js", "export default { version: 1, rules: [{ deny: { tool: 'Read' } }] }"],
-  ])("is loaded as %s", async (extension, text) => {
+  ])("a named policy file is loaded as %s", async (extension, text) => {
     const { sources } = await loadPolicyFile(file(`x.${extension}`, text))
     expect(sources).toMatchObject([{ document: { rules: [{ deny: { tool: "Read" } }] }, source: `x.${extension}` }])
   })
@@ -55,17 +55,17 @@ describe("a named policy file", () => {
     ["bytes that are not UTF-8", "yaml", "\u0000", "x.yaml"],
     ["more than 1 MB", "yaml", `# ${"x".repeat(1024 * 1024)}`, "larger than 1 MB"],
     ["a problem", "yaml", "rules: [{ deny: { tool: Reed } }]", 'rules[0].deny.tool names an unknown tool "Reed"'],
-  ])("with %s is refused", async (_, extension, text, message) => {
+  ])("a named policy file with %s is refused", async (_, extension, text, message) => {
     await expect(loadPolicyFile(file(`x.${extension}`, text))).rejects.toEqual(refused(message))
   })
 
-  test("that is missing, or a folder, is refused", async () => {
+  test("a named policy file that is missing, or a folder, is refused", async () => {
     await expect(loadPolicyFile(join(folder, "none.yaml"))).rejects.toEqual(refused("Policy file not found"))
     mkdirSync(join(folder, "a.yaml"))
     await expect(loadPolicyFile(join(folder, "a.yaml"))).rejects.toEqual(refused("is not a file"))
   })
 
-  test("is loaded after the files that it extends", async () => {
+  test("a named policy file is loaded after the files that it extends", async () => {
     file("base/longhaul.policy.team.yaml", "extends: read-only\nrules: [{ deny: { tool: Glob } }]\n")
     const path = file(
       "longhaul.policy.yaml",
@@ -83,14 +83,14 @@ describe("a named policy file", () => {
     expect(await verdict("Bash", { command: "ls" })).toBe("allow")
   })
 
-  test("that extends itself, also through a link, is refused", async () => {
+  test("a named policy file that extends itself, also through a link, is refused", async () => {
     const path = file("longhaul.policy.yaml", "extends: ./longhaul.policy.b.yaml\n")
     symlinkSync(path, join(folder, "longhaul.policy.c.yaml"))
     file("longhaul.policy.b.yaml", "extends: ./longhaul.policy.c.yaml\n")
     await expect(loadPolicyFile(path)).rejects.toEqual(refused("extends itself"))
   })
 
-  test("that extends a program, or a file that tools could change, is refused", async () => {
+  test("a named policy file that extends a program, or a file that tools could change, is refused", async () => {
     file("longhaul.policy.base.js", "throw new Error('executed')")
     const program = file("a.yaml", "extends: ./longhaul.policy.base.js\n")
     await expect(loadPolicyFile(program)).rejects.toEqual(refused("is a program and was not executed"))
@@ -98,7 +98,7 @@ describe("a named policy file", () => {
     await expect(loadPolicyFile(open)).rejects.toEqual(refused("which tools could change"))
   })
 
-  test("is refused if one of its tests fails", async () => {
+  test("a named policy file is refused if one of its tests fails", async () => {
     const path = file("x.yaml", "default: deny\ntests: [{ call: { tool: Read }, expect: allow }]\n")
     const { sources } = await loadPolicyFile(path)
     await expect(compileRules(sources)).rejects.toEqual(
@@ -122,7 +122,7 @@ rules:
 tests: [{ call: { tool: WebSearch }, expect: allow }]
 `
 
-  test("can only restrict, and its ignored settings are named", async () => {
+  test("a found policy file can only restrict, and its ignored settings are named", async () => {
     const { sources, ignored } = await loadFoundPolicy(file("longhaul.policy.yaml", generous))
     const rules = await compileRules(sources)
     const of = async (tool: string, args = {}) => (await rules.decide(policyCall(tool, args))).verdict
@@ -144,7 +144,7 @@ tests: [{ call: { tool: WebSearch }, expect: allow }]
     ])
   })
 
-  test("is the nearest one, up to the repository", () => {
+  test("a found policy file is the nearest one, up to the repository", () => {
     mkdirSync(join(folder, "repository/.git"), { recursive: true })
     mkdirSync(join(folder, "repository/sub/deep"), { recursive: true })
     file("longhaul.policy.yaml", "")
@@ -156,12 +156,12 @@ tests: [{ call: { tool: WebSearch }, expect: allow }]
     expect(() => findPolicyFile(start)).toThrow("several policy files")
   })
 
-  test("that is a program is not executed", async () => {
+  test("a found policy file that is a program is not executed", async () => {
     const path = file("longhaul.policy.js", "throw new Error('executed')")
     await expect(loadFoundPolicy(path)).rejects.toEqual(refused("is a program and was not executed"))
   })
 
-  test("that extends a file elsewhere, also through a link, is refused", async () => {
+  test("a found policy file that extends a file elsewhere, also through a link, is refused", async () => {
     file("longhaul.policy.base.yaml", "default: deny")
     const path = file("sub/longhaul.policy.yaml", "extends: ../longhaul.policy.base.yaml\n")
     await expect(loadFoundPolicy(path)).rejects.toEqual(refused("is outside"))
@@ -170,7 +170,7 @@ tests: [{ call: { tool: WebSearch }, expect: allow }]
     await expect(loadFoundPolicy(path)).rejects.toEqual(refused("is outside"))
   })
 
-  test("that a command may have written is refused until it is named", async () => {
+  test("a found policy file that a command may have written is refused until it is named", async () => {
     const path = file("work/longhaul.policy.yaml", "default: deny\n")
     recordCommandsIn(join(folder, "work"))
     await loadFoundPolicy(path)

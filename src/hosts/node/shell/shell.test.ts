@@ -207,7 +207,7 @@ describe("invalid shell settings are config_invalid immediately", () => {
     ["a spill folder inside the root", { spillFolder: join(scene.root, "spill") }, "is inside the root"],
     ["a system folder in a sandbox", { sandbox: "auto", root: "/" }, "belongs to the system"],
     ["a read-only system folder in a sandbox", { sandbox: "auto", readOnlyRoots: ["/etc"] }, "belongs to the system"],
-  ] as const)("%s", (_, options, message) => {
+  ] as const)("%s is config_invalid immediately", (_, options, message) => {
     expect(() => scene.shell(options)).toThrow(expect.objectContaining({ code: "config_invalid" }))
     expect(() => scene.shell(options)).toThrow(message)
   })
