@@ -31,7 +31,7 @@ export const commands: CommandTable = {
   },
   simulate: { summary: "Serve a simulated model provider.", load: () => import("./commands/simulate.ts") },
   mcp: {
-    summary: "Serve the tools to an MCP client, or use MCP servers of others.",
+    summary: "Serve the tools to an MCP client, or use other MCP servers.",
     load: () => import("./commands/mcp.ts"),
   },
   skills: { summary: "List the skills that runs here can use.", load: () => import("./commands/skills.ts") },

@@ -87,7 +87,7 @@ export function localTime(milliseconds: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-/** The offline model is always labelled as such. */
+/** The offline model is always labelled. */
 export function modelLabel(model: string | null | undefined): string {
   if (!model) return "no model"
   return /^offline(:|$)/.test(model) ? "offline model: rules, not an LLM" : visible(model)
@@ -151,7 +151,7 @@ function shortValue(value: Json, length: number): string {
   return clip(typeof value === "string" ? value : JSON.stringify(value), length)
 }
 
-/** What an exception says of itself. */
+/** An exception's own description. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -7,7 +7,7 @@ export interface Repeated {
   readonly store: string
   /** For commands that continue it. */
   readonly all: string
-  /** What a person should do before they continue it. */
+  /** The steps for a person to take before they continue it. */
   readonly notes: readonly string[]
 }
 

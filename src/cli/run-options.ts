@@ -44,7 +44,7 @@ export const startNotes: readonly string[] = [
   "Settings without an option come from LONGHAUL_MODEL, LONGHAUL_MAX_TURNS and LONGHAUL_STORE, then from the config file.",
 ]
 
-/** Options of a single run besides its task. */
+/** Options of a single run, apart from its task. */
 export const inputOptions = {
   timeout: { type: "string", value: "<seconds>", help: "Time limit of the run." },
   "read-only": { type: "boolean", help: "Remove the tools that change anything." },

@@ -150,7 +150,7 @@ async function foundPolicy(
   return sources
 }
 
-/** Settings of each run besides its task. */
+/** Settings of each run, apart from its task. */
 export function inputSettings(
   choice: RunChoice,
   file: ConfigFile | undefined,

@@ -51,7 +51,7 @@ export function configTemplate(): string {
   // Offer the skills of the workspace and of your home. True applies only if --config names the file.
   "skills": false,
 
-  // Memory of the workspace: "off", "read-only" or "read-write". Others than "off" apply only if --config names the file.
+  // Memory of the workspace: "off", "read-only" or "read-write". Values other than "off" apply only if --config names the file.
   "memory": "off",
 
   // Give the AGENTS.md files of the workspace to the model.

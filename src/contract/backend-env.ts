@@ -3,7 +3,7 @@ import type { Json } from "./json.ts"
 import type { Transport } from "./provider.ts"
 import type { ToolOutcome, ToolSpec } from "./tool.ts"
 
-/** What a backend gets from its host. Only `longhaul/node` has processes and sockets. */
+/** The services that a backend gets from its host. Only `longhaul/node` has processes and sockets. */
 export interface BackendEnv {
   readonly transport: Transport
   readonly brand: Brand
@@ -16,7 +16,7 @@ export interface BackendEnv {
   loopback?(service: LoopbackService): Promise<Loopback>
   /** A variable of the host, or of its secrets. Only what a backend names is passed on. */
   variable?(name: string): string | undefined
-  /** Whether there is a file or a folder at an absolute path. Absent: this host has no files. */
+  /** True if there is a file or a folder at an absolute path. Absent: this host has no files. */
   exists?(path: string): Promise<boolean>
   /** An absolute path without symbolic links. Absent: this host has no files. */
   realPath?(path: string): Promise<string>

@@ -18,7 +18,7 @@ export interface Backend {
   readonly name: string
   /** Declared without touching the machine. */
   readonly capabilities: Capabilities
-  /** Whether it can be used here. Opens no session and costs nothing. Never rejects. */
+  /** Checks whether it can be used here. Opens no session and costs nothing. Never rejects. */
   probe(env: BackendEnv): Promise<Probe>
   /**
    * Opens a new session, or exactly the requested one. Never silently a fresh one: a lost session fails with
@@ -91,7 +91,7 @@ export interface SessionOrigin {
   readonly turns: number
 }
 
-/** What starts or continues the work. */
+/** The content that starts or continues the work. */
 export type TurnInput =
   | { readonly kind: "prompt"; readonly content: readonly ContentPart[] }
   /** `answers`: one for each call that was open when the session was closed. `content`: a message for the model, too. */
@@ -118,14 +118,14 @@ export interface TurnHost {
    * and reserves its maximum usage. A stop: the turn must not begin; `run` resolves to it.
    */
   beginTurn(turn: number, bound: () => TurnBound): Promise<Stop | undefined>
-  /** Records the end of a turn. A stop: the host wants no further turn; `run` resolves to it. */
+  /** Records the end of a turn. A stop: the host allows no further turn; `run` resolves to it. */
   endTurn(turn: number): Promise<Stop | undefined>
   /**
    * Checks a final answer: returns the problem to send to the model, which then answers again. Undefined: it is
    * accepted.
    */
   review(text: string): Promise<string | undefined>
-  /** Records an event. Returns it as it was recorded, with secrets masked: a conversation goes on with that. */
+  /** Records an event. Returns it as it was recorded, with secrets masked: a conversation continues with that. */
   emit<Event extends BackendEvent>(event: Event): Event
   /** Publishes an event that is not recorded. */
   show(event: Ephemeral): void
@@ -148,7 +148,7 @@ export interface TurnHost {
    */
   beginCompaction(turn: number, bound: () => TurnBound): Promise<CompactionFacts | Stop>
   /**
-   * Records how the conversation was shortened, durably. Returns it as it was recorded: the conversation goes on with that. A
+   * Records how the conversation was shortened, durably. Returns it as it was recorded: the conversation continues with that. A
    * turn that had begun begins again. Undefined: it could not be recorded, stop with `interrupted`.
    */
   endCompaction(compaction: Compaction): Promise<Compaction | undefined>
@@ -165,7 +165,7 @@ export type Permit =
   | { readonly kind: "refuse"; readonly reason: string }
   | { readonly kind: "suspend"; readonly reason: string }
 
-/** What the runtime knows about a conversation that a summary could lose. */
+/** The runtime's facts about a conversation that a summary could lose. */
 export interface CompactionFacts {
   /** Lines of text. Empty: there is nothing. */
   readonly text: string
@@ -212,7 +212,7 @@ export interface Suspended {
 export type Stop =
   /** `text`: with an output schema, the structured output as JSON if the vendor returned one. */
   | { readonly reason: "done"; readonly text: string }
-  /** From the host: a hook wants no further turn. The text so far is the result. */
+  /** From the host: a hook ended the run after this turn. The text so far is the result. */
   | { readonly reason: "ended" }
   /** From the host: another process continues the run. */
   | { readonly reason: "released" }

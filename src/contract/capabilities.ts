@@ -2,7 +2,7 @@ import type { Failure } from "./error.ts"
 import type { ResumeBy } from "./session.ts"
 import type { Effect, Risk, UsesOf } from "./tool.ts"
 
-/** What a backend can do, declared without touching the machine. */
+/** The features of a backend, declared without touching the machine. */
 export interface Capabilities {
   /** Whose models it uses, such as `anthropic`; `any` if it depends on the model. */
   readonly provider: string
@@ -17,13 +17,13 @@ export interface Capabilities {
   readonly suspend: { readonly ours: ResumeBy; readonly own: ResumeBy }
   /** `turn`: a person's message reaches the model within its work. `next`: only after its answer. */
   readonly steer: "turn" | "next"
-  /** `vendor`: the vendor enforces an output schema. `text`: the model is told, and its text is validated. */
+  /** `vendor`: the vendor enforces an output schema. `text`: the model gets the schema as text, and its answer is validated. */
   readonly structured: "vendor" | "text"
   /** When usage is known: with `end` or `none`, tokens and dollars cannot be limited. */
   readonly metering: "call" | "turn" | "end" | "none"
   /** It repeats failed requests to its model itself. Absent: the runtime repeats the turn. */
   readonly retries?: true
-  /** What it reports of its own work, if the runtime does not do it. Results say null about what is missing here. */
+  /** The reports of its own work, where the runtime does not do it. Results have null for what is missing here. */
   readonly tells?: readonly Told[]
   /** It reports dollars. False: the runtime computes them from its price table. */
   readonly reportsCost: boolean
@@ -69,7 +69,7 @@ export interface OwnTool {
   readonly name: string
   /** As the vendor calls it. */
   readonly nativeName: string
-  /** What its calls use. Absent: as the runtime's tool of that name. */
+  /** The use of its calls. Absent: as the runtime's tool of that name. */
   readonly uses?: UsesOf
   readonly effect: Effect
   readonly risk: Risk
@@ -79,7 +79,7 @@ export interface OwnTool {
 export interface ToolEnforcement {
   /** A name as in policies, or `*`. */
   readonly tools: string
-  /** Who decides before a call runs: this runtime, the vendor's own mode, or nobody. */
+  /** Who decides before a call runs: this runtime, the vendor's own mode, or no one. */
   readonly gate: "ours" | "vendor" | "none"
   /** The policy can change arguments. */
   readonly rewrite: boolean

@@ -35,7 +35,7 @@ export interface OffloadedResult {
   readonly toolInput: Json
   readonly rawContent: string
   readonly rawBytes: number
-  /** What `FetchData` takes. */
+  /** The arguments of `FetchData`. */
   readonly ref: string
   readonly maxPreviewChars: number
 }
@@ -59,7 +59,7 @@ export interface RecordedCompaction extends Omit<CompactionSettings, "model" | "
 export interface Compaction {
   /** The turn that was about to start, or whose request was refused. */
   readonly turn: number
-  /** `threshold`: close to the window. `overflow`: the model refused the request. `asked`: the host wanted it. */
+  /** `threshold`: close to the window. `overflow`: the model refused the request. `asked`: the host asked for it. */
   readonly cause: "threshold" | "overflow" | "asked"
   /** The window that was assumed from then on. */
   readonly window: number
@@ -74,7 +74,7 @@ export interface Compaction {
   readonly durationMs?: number
 }
 
-/** What was shortened of the run's own turns: results, long arguments of calls, and messages of agents. */
+/** The shortened parts of the run's own turns: results, long arguments of calls, and messages of agents. */
 export interface CutResults {
   /** By `callId`: the number of characters that stay, half from each end. 0: only the note. */
   readonly keep: Readonly<Record<string, number>>
@@ -92,7 +92,7 @@ export interface ConversationHead {
   readonly through: number
   /** If `through` is 0: how many of the messages before the first turn stay, counted from the last. Default 0. */
   readonly kept?: number
-  /** What people said, word for word, the task last (unless it stays anyway), and the summary. */
+  /** The messages of people, word for word, the task last (unless it stays anyway), and the summary. */
   readonly messages: readonly Message[]
 }
 
@@ -102,7 +102,7 @@ export interface TurnMessage {
   readonly message: Message
 }
 
-/** What a backend needs to keep a conversation within the model's context. */
+/** The facts and settings with which a backend keeps a conversation within the model's context. */
 export interface ContextSetup extends Pick<CompactionSettings, "keep" | "instructions"> {
   readonly at: number
   readonly window: number

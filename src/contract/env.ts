@@ -55,7 +55,7 @@ export interface Files {
   read(path: string, cwd: string, range?: { readonly offset: number; readonly limit: number }): Promise<Uint8Array>
   list(path: string, cwd: string): Promise<readonly FileEntry[]>
   /**
-   * Atomic: a reader never sees half a file. Creates missing parent folders inside the roots. With a `version`, a file
+   * Atomic: a reader never sees a partial file. Creates missing parent folders inside the roots. With a `version`, a file
    * that has another version by now is a `conflict` and stays unchanged.
    */
   write(
@@ -83,7 +83,7 @@ export interface Files {
 export interface Search {
   /** The same search, where `guard` checks the folder and every file that is found. Absent: all files must be read. */
   guarded?(guard: FileGuard): Search
-  /** Undefined if it cannot tell: then all files must be read. Rejects only if it was aborted. */
+  /** Undefined if it cannot search: then all files must be read. Rejects only if it was aborted. */
   find(request: SearchRequest): Promise<FoundFiles | undefined>
 }
 
@@ -159,7 +159,7 @@ export interface ShellCommand {
   readonly onOutput?: (text: string) => void
   /** Masks secrets in the output before it is cut or saved. Each call returns the state of one output. */
   readonly redact?: () => PiecewiseRedaction
-  /** What a sandbox hides from the command, or keeps it from changing. */
+  /** The paths that a sandbox hides from the command, or keeps it from changing. */
   readonly refusals?: PathRefusals
 }
 

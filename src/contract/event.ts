@@ -64,10 +64,10 @@ export type RecordBody =
       readonly ref: SessionRef
       readonly model?: string
       readonly enforcement?: readonly ToolEnforcement[]
-      /** What the backend does not report of its own work. Absent: nothing. */
+      /** The facts about its own work that the backend does not report. Absent: none. */
       readonly untold?: readonly Told[]
     }
-  /** What the run draws on from here on: replaces an earlier entry of the same name. */
+  /** An extension that the run uses from here on: replaces an earlier entry of the same name. */
   | { readonly type: "extensions"; readonly extensions: readonly RecordedExtension[] }
   /** `paths`: the affected files. `inbox`: the message that could not be read. */
   | {
@@ -134,7 +134,7 @@ export type RecordBody =
       readonly sample?: string
       /** Of a request whose answer failed. `unreported`: the provider had begun to answer and not reported any usage. */
       readonly failed?: "reported" | "unreported"
-      /** What the budget counts for an unreported usage. */
+      /** The amount that the budget counts for an unreported usage. */
       readonly reserve?: Reserve
     }
   /** An extension is about to ask the model. Without a `metering` that names it, its reserve counts as spent. */
@@ -152,7 +152,7 @@ export type RecordBody =
       readonly asked?: readonly string[]
       /** The arguments to run, if a person or the policy changed the model's. */
       readonly args?: Json
-      /** What the decision `always` would allow. */
+      /** The calls that the decision `always` would allow. */
       readonly always?: AlwaysScope
       /** The run waits for `onAsk` and does not pause. */
       readonly via?: "wait"
@@ -259,7 +259,7 @@ export type RecordBody =
       readonly callId?: string
       readonly resumeBy?: ResumeBy
       readonly text?: string
-      /** It was released at the end of a slice: the scheduler that gave it out continues it. */
+      /** It was released at the end of a slice: the scheduler that assigned it continues it. */
       readonly slice?: true
     }
   | {

@@ -43,7 +43,7 @@ export interface ExtensionRun {
   readonly signal: AbortSignal
   /** The tokens that the model can take, if they are known. */
   readonly contextTokens?: number
-  /** What it returned when the run began. Absent: the run begins, or the caller passed the extension again. */
+  /** The value that it returned when the run began. Absent: the run begins, or the caller passed the extension again. */
   readonly recorded?: RecordedExtension
   /** Asks the run's model something, apart from its conversation and within its budget. Absent: its backend has no such model. */
   readonly sample?: (request: SampleRequest) => Promise<SampleAnswer>
@@ -66,11 +66,11 @@ export interface SampleAnswer {
   readonly model: string
 }
 
-/** What an extension gives to a run. */
+/** The contributions of an extension to a run. */
 export interface OpenedExtension {
   /** Added to the run's system prompt. A resumed run keeps the text that it began with. */
   readonly instructions?: string
-  /** A resumed run keeps the tools that it began with, as far as they are still there. */
+  /** A resumed run keeps the tools that it began with, as far as they still exist. */
   readonly tools?: readonly Tool[]
   /** Facts that it gets back as `recorded.facts` when the run is resumed. Never a secret. */
   readonly facts?: Json

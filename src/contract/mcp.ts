@@ -3,7 +3,7 @@ export type McpServers = Readonly<Record<string, McpServer>>
 
 export type McpServer = McpProgram | McpRemote
 
-/** A server that is started as a program and speaks on its standard input and output. */
+/** A server that is started as a program and communicates over its standard input and output. */
 export interface McpProgram extends McpServerSettings {
   readonly type?: "stdio"
   readonly command: string
@@ -36,7 +36,7 @@ export interface McpServerSettings {
   readonly required?: boolean
   /** For one call, counted again after each progress report. Default 60 s; at most ten times as long in all. */
   readonly timeoutMs?: number
-  /** Believes what the server says about the effects of its tools. Default false: no call is repeated. */
+  /** Trusts the server's statements about the effects of its tools. Default false: no call is repeated. */
   readonly trustHints?: boolean
   /** Lets the server request answers of the run's model. Default false. */
   readonly allowSampling?: boolean
@@ -45,7 +45,7 @@ export interface McpServerSettings {
 export interface McpAuth {
   /** `login`: a person logs in, once. `client-credentials`: the program is known to the server. Default `login`. */
   readonly grant?: "login" | "client-credentials"
-  /** Absent: the client registers itself, if the server lets it. */
+  /** Absent: the client registers itself, if the server allows it. */
   readonly clientId?: string
   readonly clientSecret?: string
   /** Instead of a secret: a private key in PEM format, with its algorithm, such as `ES256`. */

@@ -1,4 +1,4 @@
-/** How hard a model thinks before it answers. Each provider has its own scale; the nearest step is used. */
+/** How hard a model thinks before it answers. Each provider has its own scale; the nearest level is used. */
 export type Effort = "minimal" | "low" | "medium" | "high" | "max"
 
 /** Settings of the model that a run may choose. Absent: the default of the model or its provider. */

@@ -7,7 +7,7 @@ export interface PolicyCall {
   /** The tool's name; `mcp:<server>/<tool>` for a tool of an MCP server. */
   readonly tool: string
   readonly args: Json
-  /** What the tool declares. Absent: as the built-in tool of that name, else unknown. */
+  /** The declaration of the tool. Absent: as the built-in tool of that name, else unknown. */
   readonly uses?: UsesOf
   /** It is a shell, whatever its name: rules for `Bash` apply too, and its argument is a command. */
   readonly isShell?: boolean
@@ -24,7 +24,7 @@ export interface PolicyCall {
   readonly backend: string
   /** Who asks a policy service: the subject of the key or token. */
   readonly subject?: string
-  /** Whether commands run in a required sandbox. */
+  /** True if commands run in a required sandbox. */
   readonly sandboxed: boolean
   /** That sandbox enforces what rules refuse to read and to write. */
   readonly hidesRefused?: boolean
@@ -67,16 +67,16 @@ export interface Matcher {
   readonly workspace?: string | readonly string[]
   /** Who asks a policy service: the subject of the key or token. Calls of this process have none. */
   readonly subject?: string | readonly string[]
-  /** Whether commands run in a required sandbox. */
+  /** True if commands run in a required sandbox. */
   readonly sandboxed?: boolean
 }
 
-/** One rule: exactly one of `allow`, `ask` and `deny`. The strictest matching rule decides; order means nothing. */
+/** One rule: exactly one of `allow`, `ask` and `deny`. The strictest matching rule decides; the order of rules does not matter. */
 export interface PolicyRule {
   readonly allow?: Matcher
   readonly ask?: Matcher
   readonly deny?: Matcher
-  /** Calls to which this rule does not apply: the keys given here, with the others of the rule. */
+  /** Calls to which this rule does not apply: the keys given here, combined with the other keys of the rule. */
   readonly except?: Partial<Matcher>
   /** Shown to the model and to the person who is asked. */
   readonly reason?: string
@@ -131,7 +131,7 @@ export interface PolicyDocument {
 export interface PolicySource {
   readonly document: PolicyDocument
   readonly source: string
-  /** It was found and not named: only what restricts applies, and not its services. */
+  /** It was found and not named: only its restrictions apply, not its services. */
   readonly restrictsOnly?: boolean
 }
 
@@ -193,14 +193,14 @@ export interface ApprovalRequest {
   readonly signal: AbortSignal
 }
 
-/** What `always` allows, in this run only. */
+/** The calls that `always` allows, in this run only. */
 export interface AlwaysScope {
   readonly tool: string
   /** For commands: a word pattern such as `git diff *`. Absent: every call of the tool. */
   readonly command?: string
 }
 
-/** `answer`: to a question; for an approval it is what the model is told, and the call is `denied`. `pause`: a person decides later. */
+/** `answer`: to a question; for an approval the model gets it as the reason, and the call is `denied`. `pause`: a person decides later. */
 export type ApprovalDecision =
   | { readonly decision: "approve"; readonly args?: Json }
   | { readonly decision: "deny"; readonly reason?: string }
@@ -217,7 +217,7 @@ export interface DecisionReason {
   readonly rule?: string
 }
 
-/** What the rules say about a call. `verdict` undefined: no rule matches and there is no default. */
+/** The rules' verdict on a call. `verdict` undefined: no rule matches and there is no default. */
 export interface RuleDecision {
   readonly verdict?: RuleVerdict | undefined
   readonly via?: AskVia | undefined
@@ -227,7 +227,7 @@ export interface RuleDecision {
   readonly reasons: readonly DecisionReason[]
 }
 
-/** What the rules said about a call when it was decided. */
+/** The rules' verdict on a call when it was decided. */
 export interface Ruled {
   readonly verdict: RuleVerdict | undefined
   /** The rules and reasons that asked. */
@@ -240,7 +240,7 @@ export interface Rules {
   decide(call: PolicyCall): Promise<RuleDecision>
   /** True if every call of the tool is allowed by a rule or matched by none, and no output rule applies to it. `uses`: its own. */
   allowsAtOnce(tool: string, uses?: UsesOf): boolean
-  /** Whether the rules allow every call of the tool, so that its tier is not asked about. */
+  /** True if the rules allow every call of the tool, so that its tier does not lead to a question. */
   allowsAlways(tool: string, uses?: UsesOf): boolean
   /** False: no output rule applies to the tool, and `scan` need not be called. */
   scansOutput(tool: string): boolean
@@ -255,7 +255,7 @@ export interface Rules {
   refusals(call: PolicyCall, ruled: Ruled): Promise<PathRefusals | undefined>
   /** The tier of a tool, if the policy sets one. */
   tier(tool: string): Risk | undefined
-  /** What `always` would allow for this call. */
+  /** The calls that `always` would allow, given this one. */
   alwaysScope(call: PolicyCall): Promise<AlwaysScope | undefined>
   /** True if an earlier `always` covers this call. */
   covers(scope: AlwaysScope, call: PolicyCall): Promise<boolean>
@@ -271,7 +271,7 @@ export interface PolicyServiceOptions {
   readonly onOutage?: "closed" | "open"
 }
 
-/** What a policy service said about a call, or about an output. */
+/** A policy service's verdict on a call, or on an output. */
 export type ServiceVerdict =
   | { readonly decision: "allow"; readonly args?: JsonObject; readonly opened?: string }
   | { readonly decision: "deny" | "ask" | "block"; readonly reason: string; readonly rule?: string }

@@ -14,7 +14,7 @@ export interface Model {
   readonly maxOutputTokens?: number
   /** Maximum tokens of a request with its answer; absent: unknown. */
   readonly contextTokens?: number
-  /** What its requests contain that must appear nowhere else. The runtime masks these values. Absent: unknown. */
+  /** The values in its requests that must appear nowhere else. The runtime masks them. Absent: unknown. */
   credentials?(): Credentials
   /** Where its requests go. Recorded with a run, which is resumed only with a model at the same place. Absent: unknown. */
   readonly endpoint?: Endpoint

@@ -30,7 +30,7 @@ export type RunStatus = "done" | "paused" | "failed" | "cancelled"
 export type AskReason = "approval" | "input" | "unknown_outcome"
 
 /**
- * `fork`: a copy of another run's beginning. `released`: let go by its process. `handover`: it moves to another backend, and
+ * `fork`: a copy of another run's beginning. `released`: released by its process. `handover`: it moves to another backend, and
  * something differs from the journal. All continue when they are resumed.
  */
 export type PauseReason = AskReason | "fork" | "released" | "handover"
@@ -39,7 +39,7 @@ export type PauseReason = AskReason | "fork" | "released" | "handover"
 export interface Pause {
   readonly reason: PauseReason
   readonly pendingToolCall: PendingToolCall | null
-  /** What a person should know before it continues. */
+  /** Facts for a person to know before it continues. */
   readonly text?: string
   /** Unix milliseconds. */
   readonly askedAt: number
@@ -56,7 +56,7 @@ export interface PendingToolCall {
   readonly question: string
   /** The call itself asks, while it runs: `approve` is a yes without a text, and `deny` declines. */
   readonly by?: "tool"
-  /** What the decision `always` would allow. Absent: it would approve this call only. */
+  /** The calls that the decision `always` would allow. Absent: it would approve this call only. */
   readonly always?: AlwaysScope
   /** Identifies this call: a decision with this ticket cannot apply to another one. */
   readonly ticket: string
@@ -99,7 +99,7 @@ export interface RunFacts {
   readonly workspaceId: string
   readonly runId: string
   readonly nodeId: string
-  /** What the caller passed with the run. */
+  /** The options that the caller passed with the run. */
   readonly metadata?: JsonObject
   /** The model's last text, even if the run did not complete. */
   readonly text: string

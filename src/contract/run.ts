@@ -40,11 +40,11 @@ export interface RuntimeConfig {
   readonly schemas?: OutputSchemas
   /** A value; names such as `anthropic:claude-sonnet-4-6` resolve in `longhaul/node`. */
   readonly model?: Model | string
-  /** What runs the agent. Default `native`. `auto`: chosen by `selection`. Names resolve in `longhaul/node`. */
+  /** The backend that runs the agent. Default `native`. `auto`: chosen by `selection`. Names resolve in `longhaul/node`. */
   readonly backend?: Backend | string
   /** Backends that `backend`, `chain` and `auto` can name, in order of preference. In `longhaul/node` in addition to its own. */
   readonly backends?: readonly Backend[]
-  /** Tried in order: a failure that may not repeat elsewhere continues the run on the next entry. Instead of `backend`. */
+  /** Tried in order: a failure that need not happen elsewhere continues the run on the next entry. Instead of `backend`. */
   readonly chain?: readonly ChainEntry[]
   readonly selection?: Selection
   /** MCP servers whose tools the model gets. */
@@ -107,7 +107,7 @@ export interface RuntimeConfig {
   readonly fetch?: typeof fetch
   readonly brand?: Partial<Brand>
   readonly logger?: Logger
-  /** Identifies this process, so that others can tell whether the owner of a run is dead. */
+  /** Identifies this process, so that others can determine whether the owner of a run is dead. */
   readonly owner?: JsonObject
 }
 
@@ -162,7 +162,7 @@ export type RunInput = ModelSettings & {
   /** A run is (`runId`, `nodeId`); default `main`. */
   readonly nodeId?: string
   readonly system?: string
-  /** What the host remembers for the run: added to the system prompt, fenced as data. */
+  /** Text that the host remembers for the run: added to the system prompt, fenced as data. */
   readonly memoryContext?: string
   readonly model?: Model | string
   readonly backend?: Backend | string
@@ -203,7 +203,7 @@ export type RunInput = ModelSettings & {
   readonly signal?: AbortSignal
   /** The tools' working directory, inside the workspace. Default: the workspace. */
   readonly cwd?: string
-  /** What the host wants to know again: in results, summaries and webhooks, and in the context of tools. */
+  /** Data of the host that is returned in results, summaries and webhooks, and in the context of tools. */
   readonly metadata?: JsonObject
   /** Receives every event, in order. Exceptions are contained. */
   readonly onEvent?: (event: RunEvent) => void
@@ -248,7 +248,7 @@ export interface ResumeInput {
   /** Continues the run on another backend, with its journal. */
   readonly backend?: Backend | string
   readonly mcpServers?: McpServers
-  /** The run's own extensions, which its journal cannot store. They are opened anew: their instructions may differ. */
+  /** The run's own extensions, which its journal cannot store. They are opened again: their instructions may differ. */
   readonly extensions?: readonly Extension[]
   readonly tools?: readonly Tool[]
   /** Replaces the schema of the run. */

@@ -107,7 +107,7 @@ export interface Runtime extends AsyncDisposable, WebhookControls {
   compact(runId: string, options?: { readonly nodeId?: string }): Promise<boolean>
   /** The backends that runs can use, by name, and whether each works here. Starts no session and costs nothing. */
   backends(): Promise<readonly BackendStatus[]>
-  /** What a backend declares. Rejects with `config_invalid` for an unknown name. */
+  /** The capabilities that a backend declares. Rejects with `config_invalid` for an unknown name. */
   capabilities(name: string): Promise<Capabilities>
   /** How far the policy reaches on a backend, tool by tool. */
   enforcement(name: string): Promise<readonly ToolEnforcement[]>

@@ -12,7 +12,7 @@ export interface SessionRef {
   readonly cwd: string
   /** False until it is really stored where another process can find it. */
   readonly resumable: boolean
-  /** What the backend itself needs to open it again. */
+  /** The state that the backend itself needs to open it again. */
   readonly data?: Json
 }
 

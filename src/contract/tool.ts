@@ -11,12 +11,12 @@ export type Effect = "none" | "repeatable" | "once"
 export type UnknownOutcome = "tell" | "pause"
 export type Risk = "low" | "medium" | "high"
 
-/** What a call can do to the world: the words of rules for it. */
+/** The capabilities of a call: the words of rules for it. */
 export type Capability = "read" | "write" | "exec" | "fetch"
 
 /**
  * What one call uses: the paths that it reads and writes, the command lines that it runs, the URLs that it fetches. Undefined in a
- * list: there is one, but the arguments do not tell which.
+ * list: there is one, but the arguments do not show which.
  */
 export interface Uses extends Readonly<Partial<Record<Capability, readonly (string | undefined)[]>>> {
   /** It also reads what is below its paths. */
@@ -24,7 +24,7 @@ export interface Uses extends Readonly<Partial<Record<Capability, readonly (stri
 }
 
 /**
- * Tells what a call uses, by arguments that were not validated. Without any arguments it returns every capability that a call can
+ * Determines what a call uses, from arguments that were not validated. Without any arguments it returns every capability that a call can
  * have.
  */
 export type UsesOf = (args: Json) => Uses | Promise<Uses>
@@ -40,7 +40,7 @@ export interface ToolSpec {
 export interface Tool extends ToolSpec {
   /** Its name in policies, if it is another one: `mcp:<server>/<tool>`. */
   readonly policyName?: string
-  /** What its calls use, for the rules of policies. Absent: unknown, so that refusals apply and permissions do not. */
+  /** The use of its calls, for the rules of policies. Absent: unknown, so that refusals apply and permissions do not. */
   readonly uses?: UsesOf
   readonly effect: Effect
   /**
@@ -55,7 +55,7 @@ export interface Tool extends ToolSpec {
   readonly maxOutputBytes?: number
   /** It limits its own text: the dispatcher does not cut it again. */
   readonly bounded?: boolean
-  /** What to do if its process died before its outcome was recorded. Absent: the run's setting. */
+  /** The treatment of a call whose process died before its outcome was recorded. Absent: the run's setting. */
   readonly unknownOutcome?: UnknownOutcome
   /**
    * Present if a person answers the call: returns the question, and `run` is not called. The run pauses for the answer.
@@ -126,7 +126,7 @@ export interface ToolContext {
    * Asks a person, and ends this attempt at the call: it always rejects, and what the tool returns afterwards is ignored. The run
    * pauses for as long as it takes. With the answer, `run` is called again, in any process, and gets `answered`. Call it before
    * the effect: the answered call counts as one that has not happened. `state`: comes back with the answer, at most 256 KB of
-   * JSON; people do not see it. At most 10 questions per call. Absent: nobody can be asked.
+   * JSON; people do not see it. At most 10 questions per call. Absent: no one can be asked.
    */
   readonly ask?: (question: string, state: Json) => Promise<never>
   /** Present if the call continues after its question. */

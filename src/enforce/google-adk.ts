@@ -50,7 +50,7 @@ export interface PolicyPluginOptions extends Omit<EnforceOptions, "sessionId"> {
 /**
  * A plugin for the `Runner` of `@google/adk`: each call of any tool must pass the policy, before it runs and with its output. Must be
  * the first plugin: one before it that returns a value keeps it from being asked. It never throws, because the framework then asks the
- * model again without end; the model receives `{ error }`.
+ * model again indefinitely; the model receives `{ error }`.
  */
 export class PolicyPlugin extends UnusedCallbacks {
   readonly name = "longhaul_policy"

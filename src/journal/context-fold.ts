@@ -15,7 +15,7 @@ export type CompactionRecord = RunRecord & {
 export class ContextFold {
   /** The last compactions with the model in use, oldest first. */
   recent: readonly PastCompaction[] = []
-  /** The window that a refused request of that model told about. */
+  /** The window that a refused request of that model revealed. */
   learnedWindow: number | undefined
   /** The longest request that the model has accepted. */
   accepted = 0
@@ -53,7 +53,7 @@ export class ContextFold {
     return [...own.slice(0, head), ...said.slice(said.length - Math.min(kept, said.length)), ...own.slice(head)]
   }
 
-  /** What is known about the size of the conversation. */
+  /** The known facts about the size of the conversation. */
   get measured(): MeasuredContext | undefined {
     const { tokens, count } = this.#measured ?? {}
     return tokens === undefined || count === undefined ? undefined : { tokens, since: this.#kept().length - count }
@@ -102,7 +102,7 @@ export class ContextFold {
     this.#measured = tokens === null || !this.#said ? undefined : { tokens, count: this.#said.length }
   }
 
-  /** What was learned about one model is not valid for another. */
+  /** A fact learned about one model is not valid for another. */
   changeModel(): void {
     this.recent = []
     this.learnedWindow = undefined
@@ -116,7 +116,7 @@ export class ContextFold {
     else this.#apply(record)
   }
 
-  /** Some vendors tell nothing else of a conversation that they have shortened. */
+  /** Some vendors report nothing else about a conversation that they have shortened. */
   warned({ code }: RunRecord & { readonly type: "warning" }): void {
     this.isCompacted ||= code === "conversation_compacted"
   }
@@ -127,7 +127,7 @@ export class ContextFold {
     this.isAsked = false
     this.isCompacted = true
     if (cause === "overflow") this.learnedWindow = Math.min(window, this.learnedWindow ?? window)
-    // One that the host asked for says nothing about the room.
+    // A compaction that the host asked for says nothing about the room.
     if (cause !== "asked") {
       const past = { turn, window, after: tokens.after, hasHead: head !== undefined }
       this.recent = [...this.recent, past].slice(-MAX_RECENT)

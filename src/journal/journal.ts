@@ -213,7 +213,7 @@ class OwnedJournal implements Journal {
     void resolved.then(this.#drain)
   }
 
-  /** One flush is in flight at a time; records queued meanwhile share the next. Callbacks are created once, for speed. */
+  /** One flush is in flight at a time; records queued in the meantime share the next. Callbacks are created once, for speed. */
   readonly #drain = (): void => {
     if (this.#flushed.isEmpty) [this.#flushed, this.#queued] = [this.#queued, this.#flushed]
     this.#writer.write(this.#flushed.lines).then(this.#written).catch(this.#failed)

@@ -59,7 +59,7 @@ export function knownShard(header: ShardHeader | undefined, position: Position |
 export function fenced(): LonghaulError {
   return new LonghaulError(
     "fenced",
-    "Another process has taken over this run; this process writes and runs nothing more.",
+    "Another process has taken over this run; this process no longer writes or runs anything.",
     {
       fix: "Follow the run in its journal, which contains everything that was acknowledged.",
     },

@@ -24,7 +24,7 @@ export class RunProjection {
   /** True if it was released for any process to continue it: not at the end of a slice. */
   isHandedOn = false
   ask: ProjectedAsk | undefined
-  /** What people allowed in this run by the decision `always`. */
+  /** The calls that people allowed in this run by the decision `always`. */
   readonly allowed: AlwaysScope[] = []
   readonly policies: RecordedPolicy[] = []
   lastStep: LastStep | undefined
@@ -43,7 +43,7 @@ export class RunProjection {
   tenant: string | undefined
   /** The available tools when the run started. */
   tools: readonly { readonly name: string; readonly digest: string }[] = []
-  /** What the run draws on, by name. */
+  /** The extensions that the run uses, by name. */
   readonly extensions = new Map<string, RecordedExtension>()
   readonly route = new RouteFold()
   /** How the suspended call continues in the last session. */

@@ -80,7 +80,7 @@ function factsOf(run: RunProjection, { workspaceId, path, lastShard }: Stored, s
   }
 }
 
-/** What the run really used so far. */
+/** The features that the run really used so far. */
 export function capabilitiesUsed(run: RunProjection): CapabilitiesUsed {
   return {
     promptCache: usedCache(run.usage),

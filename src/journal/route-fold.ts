@@ -14,7 +14,7 @@ export class RouteFold {
   session: SessionRef | undefined
   sessionAt = -1
   enforcement: readonly ToolEnforcement[] | undefined
-  /** What the backend's vendor may have done without telling. */
+  /** The actions that the backend's vendor may have taken without reporting them. */
   readonly untold = new Set<Told>()
   /** True if the provider enforced a schema. */
   schemaEnforced = false

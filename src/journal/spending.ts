@@ -2,12 +2,12 @@ import type { Reserve } from "../contract/event.ts"
 import type { Usage } from "../contract/result.ts"
 import { addUsage, noUsage, totalTokens } from "../lib/usage.ts"
 
-/** What a run has spent, as in its ledger: for unreported usage, the whole reserve counts. */
+/** The spending of a run, as in its ledger: for unreported usage, the whole reserve counts. */
 export class Spending {
   tokens = 0
   usd = 0
   usage: Usage = noUsage
-  /** Usage whose cost nobody has reported, by model: the program ended before it did. */
+  /** Usage without a reported cost, by model: the program ended before it reported it. */
   readonly unpriced = new Map<string, Usage>()
   #reserve: Reserve | undefined
   /** The reserves of extensions' requests, which are apart from turns. */

@@ -44,5 +44,5 @@ export class StopSwitch {
   }
 }
 
-/** Given explicitly: the default reason is an exception with a stack trace, created anew each time. */
+/** Given explicitly: the default reason is an exception with a stack trace, created each time. */
 const reason = "The run is being stopped."

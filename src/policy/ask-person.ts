@@ -20,7 +20,7 @@ export async function askPerson(
     leaveOpen = resolve
   })
   const unlink = onAbort(stop, () => {
-    // Before the callback hears of it: what it then returns is no decision of a person.
+    // Before the callback is informed: what it then returns is not a decision of a person.
     leaveOpen(pause)
     closing.abort()
   })

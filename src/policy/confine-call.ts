@@ -5,7 +5,7 @@ import { usesOf } from "./rules/known-tools.ts"
 import { absolutePath } from "./rules/path-pattern.ts"
 
 /**
- * Why a file tool that somebody else runs must not run: one of its paths leads outside the workspace, or to the files that govern
+ * Why a file tool of another program must not run: one of its paths leads outside the workspace, or to the files that govern
  * runs. Our own tools check that themselves, on the opened file.
  */
 export async function outsideWorkspace(

@@ -40,7 +40,7 @@ export interface ToolPolicyOptions {
 export function toolPolicy(policy: Policy, options: ToolPolicyOptions): ToolPolicy {
   checkShape<ToolPolicyOptions>("toolPolicy", options, optionsShape)
   const activePolicy = policies(policy, options.host ?? {}, options.tools ?? [])
-  // What is in its file is not known yet.
+  // The content of its file is not known yet.
   const mayUsePaths =
     (policy.file !== undefined && options.host?.readFile !== undefined) ||
     writtenRules(policy).some(({ document }) => usesPaths(document))
@@ -95,7 +95,7 @@ export interface Admission {
 }
 
 interface LocalPolicyOptions extends ToolPolicyOptions {
-  /** What each tool declares. Absent: as the built-in tool of that name. */
+  /** The declaration of each tool. Absent: as the built-in tool of that name. */
   readonly usesOf?: (tool: string) => UsesOf | undefined
 }
 

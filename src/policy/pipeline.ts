@@ -28,7 +28,7 @@ export interface ActivePolicy extends Pick<Policy, "ask" | "onAsk"> {
   readonly askTimeoutMs: number
 }
 
-/** The decision about one call. `args`: the final arguments, to which it is bound. `ruled`: what the rules said, for the second look. */
+/** The decision about one call. `args`: the final arguments, to which it is bound. `ruled`: what the rules said, for the second evaluation. */
 export type CallDecision = {
   readonly args: Json
   readonly reasons: readonly DecisionReason[]
@@ -45,11 +45,11 @@ export interface OutputDecision {
   readonly opened: readonly DecisionReason[]
 }
 
-/** What the runtime knows about a call beside the call itself. */
+/** The runtime's facts about a call, apart from the call itself. */
 export interface DecisionFacts {
   /** The tool's own risk. */
   readonly risk: Risk
-  /** What people have allowed in this run. */
+  /** The calls that people have allowed in this run. */
   readonly allowed: readonly AlwaysScope[]
   /** True if a person has approved exactly these arguments: nothing is asked again, but the call can still be denied. */
   readonly isApproved?: boolean
@@ -147,7 +147,7 @@ async function askStages(policy: ActivePolicy, call: PolicyCall, facts: Decision
     }
     args = served.args
   }
-  const unstable = reason("service", "deny", "The arguments were rewritten again and again.")
+  const unstable = reason("service", "deny", "The arguments were rewritten too many times.")
   return { args, reasons: [...reasons, unstable], asks: [], denied: unstable, ruled: { verdict: "deny", asked: [] } }
 }
 
@@ -157,7 +157,7 @@ function askOfRules(ruled: RuleDecision): readonly Ask[] {
   return [{ text, isFirm: stage !== "default", ...(ruled.via && { via: ruled.via }) }]
 }
 
-/** What the services decided together. `args`: the rewritten arguments. */
+/** The combined decision of the services. `args`: the rewritten arguments. */
 interface Served extends Pick<Stages, "reasons" | "asks" | "denied"> {
   readonly args?: Json
 }

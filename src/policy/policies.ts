@@ -18,7 +18,7 @@ import type { ActivePolicy } from "./pipeline.ts"
 import { checkDocumentSync } from "./rules/check-document.ts"
 import type { CompileOptions } from "./rules/compile-rules.ts"
 
-/** What the host adds to a policy. Without it, there are no files, and paths are compared only as written. */
+/** The services that the host adds to a policy. Without them, there are no files, and paths are compared only as written. */
 export interface PolicyHost extends Pick<CompileOptions, "resolvePath" | "homeFolder"> {
   /** Reads a policy file that the user named, with the files that it extends. */
   readFile?(path: string): Promise<readonly PolicySource[]>

@@ -11,10 +11,10 @@ export async function ruleDecision(rules: Rules, call: PolicyCall): Promise<Rule
 
 /** The reason of the rule that decides stands first. */
 export function deciding({ reasons, verdict = "deny" }: RuleDecision): DecisionReason {
-  return reasons[0] ?? { stage: "rule", verdict, text: "A rule of the policy decides so." }
+  return reasons[0] ?? { stage: "rule", verdict, text: "A rule of the policy requires this." }
 }
 
-/** What a later look at the rules is compared with. */
+/** The verdict that a later evaluation of the rules is compared with. */
 export function ruledBy({ verdict, reasons }: RuleDecision): Ruled {
   return { verdict, asked: reasons.flatMap((each) => (each.verdict === "ask" ? [each.rule ?? each.text] : [])) }
 }

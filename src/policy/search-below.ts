@@ -7,7 +7,7 @@ import { usesOf } from "./rules/known-tools.ts"
 import { absolutePath } from "./rules/path-pattern.ts"
 
 /**
- * Why a search that somebody else runs must not run: it would show a path that the policy hides. Our own tools leave such paths
+ * Why a search of another program must not run: it would show a path that the policy hides. Our own tools leave such paths
  * out of what they show; of a vendor's tool only the folder can be chosen.
  */
 export async function showsHidden(

@@ -11,7 +11,7 @@ import type { OpenRun } from "./state/open-run.ts"
 import type { RunStop } from "./state/stops.ts"
 
 /**
- * Runs the entries of the chain in order, until one finishes the work: a failure that may not repeat elsewhere continues the
+ * Runs the entries of the chain in order, until one finishes the work: a failure that need not happen elsewhere continues the
  * run on the next one, with everything that is in the journal.
  */
 export async function attempt(run: OpenRun): Promise<RunStop> {
@@ -26,7 +26,7 @@ export async function attempt(run: OpenRun): Promise<RunStop> {
     if (stop.reason !== "failed" || chain.length === 1) return stop
     const { failure } = stop
     try {
-      // What the session has told last belongs to the fold.
+      // The session's last reports belong to the fold.
       await run.journal.flush()
       const isMoving = failsOver(failure) || isUnfit(run, failure, turns)
       const next = isMoving ? chain[index + 1] : undefined
@@ -54,7 +54,7 @@ async function driveAgain(run: OpenRun, entry: number, isLast: boolean): Promise
     if (!passing.includes(failure.code) || controls.stopping) return stop
     let delayMs: number | null
     try {
-      // What the session has told last belongs to the fold.
+      // The session's last reports belong to the fold.
       await journal.flush()
       // The attempts are those at one turn.
       if (projection.turns > turns) retry = createRetry(sessionRetry)
@@ -92,7 +92,7 @@ function failsOver({ code, retryable }: Failure): boolean {
   return retryable || code === "capability_mismatch" || code === "backend_missing"
 }
 
-/** The runtime chose a backend that has no login, or that has not begun an answer: nobody asked for this one. `turns`: those before. */
+/** The runtime chose a backend that has no login, or that has not begun an answer: the caller did not ask for this one. `turns`: those before. */
 function isUnfit({ target, projection }: OpenRun, { code }: Failure, turns: number): boolean {
   return target.isChosen === true && (code === "auth" || projection.turns === turns)
 }

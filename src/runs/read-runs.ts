@@ -23,7 +23,7 @@ export async function readRun(config: ResolvedConfig, key: RunKey): Promise<RunS
 
 /**
  * The records that events show. Where nothing else is known, those that a takeover may still discard: of a run that has no others,
- * and if the process that takes it cannot be identified, so that nobody would ever know whether it died.
+ * and if the process that takes it cannot be identified, so that no one would ever know whether it died.
  */
 async function viewOf(config: ResolvedConfig, key: RunKey): Promise<FoundRun | null> {
   const certain = await loadRun(config, key)

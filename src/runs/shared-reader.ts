@@ -99,7 +99,7 @@ export class SharedReader {
     if (type === "run-remove") this.#removed = true
   }
 
-  /** Drops records that no follower needs any more. */
+  /** Drops records that all followers have received. */
   #forget(): void {
     const needed = Math.min(this.#nextSeq, ...Array.from(this.#places, ({ next }) => next))
     this.#records = this.recordsFrom(Math.max(needed, this.firstKept)).slice()

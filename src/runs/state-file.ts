@@ -22,7 +22,7 @@ interface StateFile {
   /** The shard of the owner that wrote the file. A fenced owner writes an older one. */
   readonly shard: number
   readonly beat: number
-  /** The owner is alive and can no longer write the journal: nobody works on the run. */
+  /** The owner is alive and can no longer write the journal: no process works on the run. */
   readonly lost?: true
 }
 
@@ -70,7 +70,7 @@ export async function readBeat(folder: Folder, shard: number): Promise<number | 
 }
 
 /**
- * Tells other processes that the owner of this shard, which is alive, has lost its store. Tried again until the store takes it, or
+ * Informs other processes that the owner of this shard, which is alive, has lost its store. Tried again until the store takes it, or
  * another process has the run.
  */
 export async function reportLoss(folder: Folder, run: RunProjection, shard: number): Promise<void> {
@@ -86,5 +86,5 @@ export async function reportLoss(folder: Folder, run: RunProjection, shard: numb
 }
 
 const FIRST_WAIT_MS = 100
-/** After it, a sum of about an hour, the lease or the end of this process tells the others. */
+/** After it, a sum of about an hour, the lease or the end of this process informs the others. */
 const MAX_WAIT_MS = 1_800_000

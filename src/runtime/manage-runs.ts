@@ -202,7 +202,7 @@ async function removeNode(config: ResolvedConfig, key: RunKey, watch: OwnerWatch
     if (name === tombstone) continue
     const below = await config.store.list(`${path}/${name}`)
     if (name === AGENTS) {
-      // An agent whose process has lost the run must not go on either.
+      // An agent whose process has lost the run must not continue either.
       for (const agentId of below.filter(isId)) await removeNode(config, agentKey(key, agentId), watch)
       continue
     }

@@ -147,11 +147,11 @@ function readMethods({ config, live, followers, key }: Parts) {
 function requireSchema({ status, runId, outputSchema }: RunState, name: string | undefined): void {
   if (status !== "done" || (name !== undefined && outputSchema === name)) return
   const asked = name === undefined ? "an outputSchema that is not registered" : `the output schema ${name}`
-  throw new LonghaulError("config_invalid", `Run ${runId} was waited for with ${asked}, and not checked by it.`, {
+  throw new LonghaulError("config_invalid", `waitFor got ${asked}, which did not check the answer of run ${runId}.`, {
     fix:
       outputSchema === undefined
         ? "Start the run with a schema of createRuntime({ schemas })."
-        : `Wait for it as ${outputSchema}.`,
+        : `Pass the schema ${outputSchema} to waitFor.`,
   })
 }
 
@@ -199,7 +199,7 @@ function controlMethods({ config, live, watch, webhooks, key }: Parts) {
 
 function backendMethods({ backends, backendEnv, redactorOf }: ResolvedConfig) {
   const capabilities = async (name: string) => (await backends.find(name)).capabilities
-  // A program prints what it likes, also its environment.
+  // A program may print anything, even its environment.
   const statusOf = async (name: string): Promise<BackendStatus> => {
     const { failure, version, ...probe } = await (await backends.find(name)).probe(backendEnv)
     const redactor = redactorOf()

@@ -8,7 +8,7 @@ import type { FaultOrder } from "./faults.ts"
 import type { SimulatedAnswer, SimulatedRequest, SimulatedToolCall } from "./simulated.ts"
 import type { Simulator } from "./simulator.ts"
 
-/** A backend under test: it runs on a simulated model, through the real program where there is one. */
+/** A backend under test: it runs on a simulated model, through the real program if it has one. */
 export interface BackendBench {
   readonly name: string
   /** Cases that it cannot pass, each with the reason. */
@@ -60,7 +60,7 @@ export function isMain({ tools }: SimulatedRequest): boolean {
   return tools.length > 0
 }
 
-/** A model that first makes calls and then answers with what they returned, also if it is told by a message. */
+/** A model that first makes calls and then answers with what they returned, also if it receives that in a message. */
 export function callsThenTells(...calls: readonly SimulatedToolCall[]) {
   return (request: SimulatedRequest): SimulatedAnswer => {
     if (!isMain(request)) return "A title"

@@ -65,7 +65,7 @@ function ownCase(name: string, run: (bench: BackendBench, place: BackendPlace) =
   }
 }
 
-/** Writes the file, also again if the first call did not write it, and then tells what the tool said. */
+/** Writes the file, also again if the first call did not write it, and then reports the output of the tool. */
 function againUntilDone(bench: BackendBench) {
   const call = ownWrite(bench, "note.txt", "written")
   const tells = callsThenTells(call)

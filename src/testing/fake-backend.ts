@@ -18,9 +18,9 @@ export interface FakeBackendOptions {
   readonly script: (request: SimulatedRequest) => SimulatedAnswer | Promise<SimulatedAnswer>
   /** How a suspended call of its own tool continues. Default `replay`. */
   readonly resumeBy?: ResumeBy
-  /** What its own tool `Write` does. */
+  /** The effect of its own tool `Write`. */
   readonly write?: (args: Json) => void
-  /** What its own tool `Grep` finds. Absent: it has no such tool. */
+  /** The matches of its own tool `Grep`. Absent: it has no such tool. */
   readonly search?: (args: Json) => string
   /** The sessions that the vendor has stored, for several processes. */
   readonly sessions?: Map<string, FakeSession>

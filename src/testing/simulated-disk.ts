@@ -1,7 +1,7 @@
 import type { AppendFile, Folder, Store } from "../contract/store.ts"
 import { partOf } from "../lib/list-part.ts"
 
-/** One step of one process. A write has three: before it, half of it visible, all of it visible but not yet durable. */
+/** One step of one process. A write has three: before it, part of it visible, all of it visible but not yet durable. */
 export interface DiskStep {
   readonly actor: string
   readonly kind: DiskStepKind

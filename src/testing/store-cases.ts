@@ -258,7 +258,7 @@ export const storeCases: readonly StoreCase[] = [
         const given = bytes.slice()
         await file.write(given)
         given.fill(0)
-        // Safe: what is put together lies in a buffer of its own.
+        // Safe: the joined bytes are in a buffer of their own.
         expected = concatBytes([expected, bytes]) as Uint8Array<ArrayBuffer>
         checkBytes(await store.folder(RUN).read(SHARD), expected, `a file after an append of ${length} bytes`)
       }

@@ -75,7 +75,7 @@ export function memoryFiles(initial: Readonly<Record<string, string | Uint8Array
   }
 }
 
-/** What is there, by absolute path. Folders are the beginnings of paths. */
+/** The existing files, by absolute path. Folders are the beginnings of paths. */
 class FileTree {
   readonly files = new Map<string, { bytes: Uint8Array; modifiedMs: number; version: string }>()
   #writes = 0
@@ -96,7 +96,7 @@ class FileTree {
     return path === "/" || Array.from(this.files.keys()).some((each) => each.startsWith(`${path}/`))
   }
 
-  /** What cannot be a file because of what is there. */
+  /** A path that cannot be a file because of the existing files. */
   requirePlace(path: string, shown: string): void {
     if (this.isFolder(path)) throw new ToolError("invalid_input", `${shown} is a folder.`)
     for (let parent = parentOf(path); parent !== "/"; parent = parentOf(parent)) {

@@ -58,13 +58,13 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw refusal("body_not_raw", "Its signature is valid, but it is no JSON.")
+    throw refusal("body_not_raw", "Its signature is valid, but it is not JSON.")
   }
 }
 
 const receivedShape: Shape<ReceivedWebhook> = {
   headers: required("object"),
-  // One that was parsed is refused below, with the reason.
+  // A body that was parsed is refused below, with the reason.
   body: "any",
   secrets: required(textOrTexts),
   toleranceSeconds: "number",

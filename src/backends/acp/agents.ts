@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/json.ts"
 import { mcpSafe } from "../../lib/mcp-servers.ts"
 import { kindTools, type SeenCall, type ToolNaming } from "./tools.ts"
 
-/** What has to be known of one agent, beyond the protocol. */
+/** The facts about one agent that the protocol does not provide. */
 export interface AcpAgent {
   /** The part of the backend's name after `acp:`. */
   readonly name: string
@@ -47,7 +47,7 @@ export interface AcpAgent {
   readonly trust?: FolderTrust
   /** True for a call that it did not run, although it reports a result. */
   rejects?(args: JsonObject): boolean
-  /** It tells failures of its model as a text of the model. */
+  /** It reports failures of its model as text of the model. */
   readonly tellsErrors?: true
   /** A session that is opened in the minute of its creation is lost, and damaged. */
   readonly loadsNextMinute?: true
@@ -60,7 +60,7 @@ export interface Confinement {
   readonly file?: { readonly name: string; readonly text: string }
 }
 
-/** How an agent is told whether it may use files of the workspace that can start programs and set variables. */
+/** How to start an agent so that it may or may not use files of the workspace that can start programs and set variables. */
 export interface FolderTrust {
   readonly variable: string
   /** The files that it would use. Without any of them there is nothing to trust. */
@@ -114,7 +114,7 @@ export const cursorAgent: AcpAgent = {
   passEnv: ["CURSOR_API_KEY", "CURSOR_AUTH_TOKEN"],
 }
 
-/** A call is announced under the name of its tool; later its title tells what it does. */
+/** A call is announced under the name of its tool; its later title describes what it does. */
 export function announcedName({ isAnnounced, firstTitle }: SeenCall): string | undefined {
   return isAnnounced ? firstTitle : undefined
 }

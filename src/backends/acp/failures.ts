@@ -24,7 +24,7 @@ export function replyError(agent: AcpAgent, { method, code, message, data }: Err
 }
 
 /**
- * The failure that an agent told as if it were the model's answer. Undefined: it is an answer. `hasUsage`: the model has
+ * The failure that an agent reported as if it were the model's answer. Undefined: it is an answer. `hasUsage`: the model has
  * answered something.
  */
 export function toldFailure(agent: AcpAgent, lastDelta: string, hasUsage: boolean): LonghaulError | undefined {

@@ -49,7 +49,7 @@ export class AcpGate {
     this.#parts = parts
   }
 
-  /** Takes what an update tells of a call, in the order of arrival. */
+  /** Records what an update reports about a call, in the order of arrival. */
   async update(facts: AcpCallFacts, isInterrupted: boolean): Promise<void> {
     const { recording, agent } = this.#parts
     const call = merged(this.#seen.get(facts.id), facts, true)
@@ -109,7 +109,7 @@ export class AcpGate {
     return outcome
   }
 
-  /** The run has ended: nothing is permitted any more. */
+  /** The run has ended: nothing is permitted from now on. */
   close(): void {
     this.#isOver = true
   }
@@ -147,7 +147,7 @@ export class AcpGate {
     }
   }
 
-  /** What is known of the call. A question about something else than what was announced counts alone. */
+  /** The known facts about the call. A question about something other than what was announced stands alone. */
   #note(asked: AcpCallFacts): SeenCall {
     const known = this.#seen.get(asked.id)
     if (known && (asked.kind === undefined || asked.kind === known.kind)) return known
@@ -178,7 +178,7 @@ export class AcpGate {
     return this.#parts.recording.steps.turn >= this.#parts.lastTurn
   }
 
-  /** The agent is told to stop before it gets the answer: with an answer it would ask its model again. */
+  /** The agent is asked to stop before it gets the answer: with an answer it would ask its model again. */
   async #refuseLast(call: ToolCall): Promise<ToolOutcome> {
     const { recording, onLastTurn } = this.#parts
     await recording.enqueue(() => recording.addResult(call.callId, denied(LAST_TURN)))

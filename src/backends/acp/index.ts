@@ -28,7 +28,7 @@ export interface AcpOptions {
   readonly trustWorkspace?: boolean
 }
 
-/** An agent that speaks the Agent Client Protocol, with the login that it has. */
+/** An agent that speaks the Agent Client Protocol, with its existing login. */
 export function acp(options: AcpOptions): Backend {
   checkShape<AcpOptions>("acp", options, {
     name: required("text"),
@@ -73,13 +73,9 @@ function agentOf({ name, command, args = [] }: AcpOptions): AcpAgent {
   const known = knownAgents.find((agent) => agent.name === name)
   if (known) return known
   if (command !== undefined && /^[\w.-]+$/.test(name)) return unknownAgent(name, command, args)
-  throw new LonghaulError(
-    "config_invalid",
-    `acp does not know the agent ${JSON.stringify(String(name).slice(0, 80))}.`,
-    {
-      fix: `Use ${acpAgents.join(", ")}, or pass a name of letters and digits and the command that starts the agent.`,
-    },
-  )
+  throw new LonghaulError("config_invalid", `Unknown ACP agent ${JSON.stringify(String(name).slice(0, 80))}.`, {
+    fix: `Use ${acpAgents.join(", ")}, or pass a name of letters and digits and the command that starts the agent.`,
+  })
 }
 
 interface StartedFor {
@@ -130,7 +126,7 @@ async function probe(agent: AcpAgent, env: BackendEnv, program: () => ProgramSpe
   let connection: Connection | undefined
   try {
     connection = await connect(agent, env, program(), { onNotification: () => {}, onRequest: () => undefined })
-    // The protocol tells whether there is a login only when a session is opened.
+    // The protocol reports whether there is a login only when a session is opened.
     return { found: true, version: connection.facts.version, login: "unknown" }
   } catch (error) {
     const failure = LonghaulError.is(error)
@@ -168,7 +164,7 @@ function capabilitiesOf({
     structured: "text",
     metering,
     ...(retries && { retries }),
-    // The protocol has no word for a shortened conversation.
+    // The protocol cannot report a shortened conversation.
     tells: known.has("Task") ? ["subagents"] : [],
     reportsCost,
     ownTools: [...known.values()],

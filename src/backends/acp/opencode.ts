@@ -92,7 +92,7 @@ function parsedConfig(text: string): JsonObject {
     const config: unknown = JSON.parse(text)
     if (isJsonObject(config)) return config
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new LonghaulError("config_invalid", "OPENCODE_CONFIG_CONTENT is not a JSON object.", {
     fix: "Write it as JSON without comments, or use a file and OPENCODE_CONFIG.",

@@ -4,7 +4,7 @@ import { isJsonObject, textOrEmpty } from "../../lib/json.ts"
 /** The parts of the Agent Client Protocol, version 1, that this backend reads. Everything else is ignored. */
 export const PROTOCOL_VERSION = 1
 
-/** What an agent says of itself. */
+/** An agent's description of itself. */
 export interface AgentFacts {
   readonly version: string
   readonly protocolVersion: number
@@ -16,7 +16,7 @@ export interface AgentFacts {
   readonly takesImages: boolean
 }
 
-/** What is known of a call of a tool. Updates complete it; a field that is absent says nothing. */
+/** The known facts about a tool call. Updates complete them; an absent field means no news. */
 export interface AcpCallFacts {
   readonly id: string
   readonly title?: string

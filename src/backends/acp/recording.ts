@@ -5,13 +5,13 @@ import { Steps } from "../shared/steps.ts"
 interface RecordingDesk {
   /** The run has to stop. Called once. */
   onHalt(stop: Stop): void
-  /** Something could not be recorded: the run must not go on without it. */
+  /** Something could not be recorded: the run must not continue without it. */
   onFailure(error: unknown): void
   /** Another answer of the model begins. */
   onStep(): void
 }
 
-/** Records what an agent tells, in the order in which it comes. The protocol does not mark where an answer begins. */
+/** Records what an agent reports, in the order of arrival. The protocol does not mark where an answer begins. */
 export class Recording {
   readonly steps: Steps
   readonly #host: TurnHost
@@ -32,7 +32,7 @@ export class Recording {
     return this.#lastDelta
   }
 
-  /** Runs work after everything that came before; if it fails, so does the run. It must not wait for a decision: others have to be recorded meanwhile. */
+  /** Runs work after everything that came before; if it fails, so does the run. It must not wait for a decision: that would delay other records. */
   enqueue<Value>(work: () => Value | Promise<Value>): Promise<Value> {
     const done = this.#queue.then(work)
     this.#queue = done.then(nothing, (error: unknown) => {
@@ -100,7 +100,7 @@ export class Recording {
     return false
   }
 
-  /** Ends the answer. A stop: the host wants no further turn. */
+  /** Ends the answer. A stop: the host allows no further turn. */
   end(): Promise<Stop | undefined> {
     this.#closeText()
     return this.steps.end("end")

@@ -51,7 +51,7 @@ export interface RunParts extends Pick<GateParts, "bridge" | "tools" | "servers"
   stored(counted: Usage): BackendEvent
 }
 
-/** One run of a session: sends prompts, records what the agent tells, and answers its questions until it is done. */
+/** One run of a session: sends prompts, records what the agent reports, and answers its questions until it is done. */
 export class AcpRun {
   readonly #parts: RunParts
   readonly #recording: Recording
@@ -59,12 +59,12 @@ export class AcpRun {
   readonly #meter: Meter
   readonly #controls = new Controls()
   #halted: Stop | undefined
-  /** What could not be recorded: the end of the run, whatever else stops it. */
+  /** The failure to record something. It ends the run, whatever else stops it. */
   #failure: Stop | undefined
   #isCancelled = false
   #isPrompted = false
   #killTimer: ReturnType<typeof setTimeout> | undefined
-  /** The tokens of each request of the current prompt, as far as the agent tells them. */
+  /** The tokens of each request of the current prompt, as far as the agent reports them. */
   readonly #perTurn = new Map<number, number>()
   /** How many of these tokens are recorded. */
   #recorded = 0
@@ -157,7 +157,7 @@ export class AcpRun {
 
   /** Records what is left when the agent has stopped. */
   #leave(): void {
-    // An agent that has crashed reports no count any more.
+    // An agent that has crashed no longer reports a count.
     this.#recordRequests()
     this.#recording.leave(this.#controls.stopping)
     for (const text of this.#controls.undelivered()) this.#parts.host.emit({ type: "steer", text })
@@ -266,7 +266,7 @@ export class AcpRun {
     }
   }
 
-  /** What the model has to be told next, or the end. */
+  /** The next message for the model, or the end. */
   async #next(): Promise<Stop | { readonly texts: readonly string[] }> {
     const { host } = this.#parts
     const refusals = this.#gate.takeRefusals()
@@ -282,7 +282,7 @@ export class AcpRun {
     return { texts: [...sent, ...steers.map((each) => host.emit({ type: "steer", text: each }).text)] }
   }
 
-  /** Stops the work for a reason of the run. Resolves when the agent was told. */
+  /** Stops the work for a reason of the run. Resolves when the agent has received the request. */
   #halt(stop: Stop): Promise<void> {
     this.#halted ??= stop
     return this.#cancel()

@@ -13,7 +13,7 @@ export interface SeenCall extends AcpCallFacts {
 
 /** How an agent names its tools. The protocol has only kinds and titles. */
 export interface ToolNaming {
-  /** The agent's own name of the tool of a call, if it tells it. */
+  /** The agent's own name for the tool of a call, if it reports it. */
   nativeName(call: SeenCall): string | undefined
   /** False: such a name may also be the model's words, and counts only for tools of MCP servers. */
   readonly isCertain: boolean
@@ -105,7 +105,7 @@ export function sameJson(one: Json, other: Json): boolean {
   return canonicalJson(one) === canonicalJson(other)
 }
 
-/** What a question shows of a call whose arguments the agent keeps to itself. */
+/** The part of a call that a question shows, for a call whose arguments the agent does not reveal. */
 function shownIn({ title = "", kind, content = [], locations = [] }: SeenCall): JsonObject {
   if (kind === "execute") return { command: title }
   const diffs = content.filter(({ type }) => type === "diff")

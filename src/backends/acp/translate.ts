@@ -6,7 +6,7 @@ import { attachmentLabel } from "../../lib/content.ts"
 import { isJsonObject, textOrEmpty } from "../../lib/json.ts"
 import { type AcpCallFacts, numberOf, objectOf, readCall } from "./protocol.ts"
 
-/** What an update of a session means. */
+/** The meaning of an update of a session. */
 export type AcpEvent =
   | { readonly type: "text" | "reasoning"; readonly delta: string }
   /** A call is announced, or more is known of it. */
@@ -28,7 +28,7 @@ export interface TokenCount {
   readonly cacheWriteTokens: number
 }
 
-/** What was used since an earlier count. A count that shrinks is a new one. */
+/** Usage since an earlier count. A count that shrinks is a new one. */
 export function usedSince(before: TokenCount, now: TokenCount): TokenCount {
   const isNew = now.inputTokens < before.inputTokens || now.outputTokens < before.outputTokens
   const since = (name: keyof TokenCount) => (isNew ? now[name] : Math.max(0, now[name] - before[name]))
@@ -40,7 +40,7 @@ export function usedSince(before: TokenCount, now: TokenCount): TokenCount {
   }
 }
 
-/** What is left of a count after tokens that were recorded before, whose kind was not known then: the sum is exact. */
+/** The rest of a count, without tokens that were recorded earlier, when their kind was not yet known: the sum is exact. */
 export function without(count: TokenCount, recorded: number): TokenCount {
   let left = recorded
   const rest = (name: keyof TokenCount) => {

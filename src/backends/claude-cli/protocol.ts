@@ -64,7 +64,7 @@ export class ControlProtocol {
     }
   }
 
-  /** Undefined: there was no reply in time, or none can come any more. */
+  /** Undefined: there was no reply in time, or none can come. */
   async #request(request: Json, withinMs: number): Promise<JsonObject | undefined> {
     const id = `longhaul-${++this.#count}`
     const answered = new Aborter()

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../contract/json.ts"
 
-/** What is used of `@anthropic-ai/claude-agent-sdk`. */
+/** The part of `@anthropic-ai/claude-agent-sdk` that is used. */
 export interface ClaudeAgentSdk {
   query(parameters: { readonly prompt: AsyncIterable<never>; readonly options: never }): ClaudeQuery
 }

@@ -8,7 +8,7 @@ export interface FirstMessage {
   readonly isReplayed: boolean
 }
 
-/** What a session begins with. `brief`: what happened before it. `deferred`: the call that the program presents again. */
+/** The first message of a session. `brief`: what happened before it. `deferred`: the call that the program presents again. */
 export function firstMessage(input: TurnInput, brief: string, deferred: string | undefined): FirstMessage {
   const before: readonly ContentPart[] = brief === "" ? [] : [text(brief)]
   if (input.kind === "prompt") return { content: [...before, ...input.content], isReplayed: false }

@@ -68,10 +68,10 @@ export class ClaudeGate {
     return outcome
   }
 
-  /** What the model gets as the result of a call. A call that is stopped while it runs may have had its effect. */
+  /** The result of a call, for the model. A call that is stopped while it runs may have had its effect. */
   outcomeFor(callId: string, outcome: ToolOutcome, isInterrupted: boolean): ToolOutcome {
     const reason = this.#refused.get(callId)
-    // A refused call that succeeds has run all the same.
+    // A refused call that succeeds has run despite the refusal.
     if (reason !== undefined && outcome.status !== "ok")
       return { status: "denied", output: [{ type: "text", text: reason }] }
     const effect = this.#begun.get(callId) ?? "none"
@@ -80,7 +80,7 @@ export class ClaudeGate {
       : outcome
   }
 
-  /** A call that nobody was asked about, and that the program did not run: it does not accept it, or was stopped before. */
+  /** A call that no one was asked about, and that the program did not run: it does not accept it, or was stopped before. */
   isRejected(callId: string, { status, output }: ToolOutcome, isInterrupted: boolean): boolean {
     if (this.#calls.has(callId) || status === "ok") return false
     return isInterrupted || plainText(output, "").startsWith(NOT_ACCEPTED)
@@ -127,7 +127,7 @@ export class ClaudeGate {
     return { kind: "run", args: call.args }
   }
 
-  /** The program can put off one call of a step; the model has to make the others again. */
+  /** The program can defer one call of a step; the model has to make the others again. */
   #suspend({ callId, nested }: ClaudeQuestion): Decision {
     const { onSuspend, steps } = this.#parts
     if (this.#suspended) {
@@ -135,7 +135,7 @@ export class ClaudeGate {
       return { kind: "refuse", reason: HELD }
     }
     this.#suspended = true
-    // A subagent ends on a call that is put off, and nothing presents it again.
+    // A subagent ends when a call is deferred, and nothing presents it again.
     onSuspend({ callId, isDeferred: !nested })
     return nested ? { kind: "refuse", reason: WAITS } : { kind: "suspend" }
   }

@@ -9,13 +9,13 @@ export class Inbox<Value> {
     this.#wake?.()
   }
 
-  /** After the values that are in it, there are no more; with an error, reading rejects with it. */
+  /** The values already in it are the last; with an error, reading rejects with it after them. */
   end(end: { readonly error?: unknown } = {}): void {
     this.#end ??= end
     this.#wake?.()
   }
 
-  /** Undefined: there are no more. */
+  /** Undefined: all values have been read. */
   async next(): Promise<Value | undefined> {
     while (this.#values.length === 0) {
       if (this.#end && "error" in this.#end) throw this.#end.error

@@ -4,7 +4,7 @@ import type { ClaudeProgram } from "./wire.ts"
 /** Messages for the model, and which of those from people it has not received. */
 export class Outbox {
   readonly #program: Pick<ClaudeProgram, "send">
-  /** By id. Null: no more are taken. */
+  /** By id. Null: no further messages are accepted. */
   #steers: Map<string, string> | null
   /** Undefined: nothing has to wait. */
   #held: { readonly content: readonly ContentPart[]; readonly id: string }[] | undefined = []
@@ -35,7 +35,7 @@ export class Outbox {
     return true
   }
 
-  /** From now on messages wait: the program would go on with them. */
+  /** From now on messages wait: the program would continue with them. */
   hold(): void {
     this.#held ??= []
   }
@@ -55,7 +55,7 @@ export class Outbox {
     return text
   }
 
-  /** Takes no more messages. Returns those that the model never received. */
+  /** Accepts no further messages. Returns those that the model never received. */
   close(): readonly string[] {
     const left = [...(this.#steers?.values() ?? [])]
     this.#steers = null

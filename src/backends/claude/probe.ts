@@ -5,7 +5,7 @@ import { Aborter, delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { type ClaudeOptions, probeSpec, spawnOf } from "./launch.ts"
 
-/** Whether the program is there, its version, and whether it has a login. */
+/** Checks whether the program is installed, its version, and whether it has a login. */
 export async function probeClaude(options: ClaudeOptions, env: BackendEnv): Promise<Probe> {
   try {
     const version = /\d+\.\d+\.\d+\S*/.exec(await output(options, env, ["--version"]))?.[0]

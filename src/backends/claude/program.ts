@@ -39,7 +39,7 @@ export function notOpened(first: Delivery | undefined, how: string | undefined):
 }
 
 export function sessionLost(): LonghaulError {
-  return new LonghaulError("session_lost", "Claude does not have the session, or not any more.", {
+  return new LonghaulError("session_lost", "Claude does not have the session, or no longer has it.", {
     fix: "Check its id, or continue from the journal of the run.",
   })
 }

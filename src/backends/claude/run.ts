@@ -15,14 +15,14 @@ import { type ClaudeEnd, type ClaudeEvent, objectIn, translate, usageOf } from "
 import { Unmeasured } from "./unmeasured.ts"
 import type { ClaudeProgram, ClaudeQuestion, Delivery } from "./wire.ts"
 
-/** What a session keeps for the next process that opens it. */
+/** The state that a session keeps for the next process that opens it. */
 export interface SessionFacts {
   readonly counted: Usage
   /** The call that the program presents again. */
   readonly deferred?: string
 }
 
-/** What a person wanted before the run began. */
+/** The messages of a person from before the run began. */
 export interface EarlyControls {
   readonly mode: InterruptMode | undefined
   readonly texts: readonly string[]
@@ -48,7 +48,7 @@ export interface RunParts {
   stored(facts: SessionFacts): BackendEvent
 }
 
-/** One run of a session: sends messages, records what the program tells, and answers its questions until it is done. */
+/** One run of a session: sends messages, records what the program reports, and answers its questions until it is done. */
 export class ClaudeRun {
   readonly gate: ClaudeGate
   readonly #parts: RunParts
@@ -259,7 +259,7 @@ export class ClaudeRun {
     if (!suspension.isDeferred) this.#interruptNow()
   }
 
-  /** The stop after a result, unless the program goes on with another message. */
+  /** The stop after a result, unless the program continues with another message. */
   async #finish(end: ClaudeEnd): Promise<Stop | undefined> {
     const { host, stored } = this.#parts
     this.#meter.total(end.usage, this.#steps.model)
@@ -268,7 +268,7 @@ export class ClaudeRun {
     host.emit(stored({ counted: this.#meter.counted, ...(end.deferred !== undefined && { deferred: end.deferred }) }))
     if (this.#halted) return this.#halted
     if (this.#suspension) {
-      // It would go on with them, and forget the call that it put off.
+      // It would continue with them, and forget the call that it deferred.
       if (end.queued > 0) await this.#parts.program.kill()
       return { reason: "suspended", resumeBy: end.deferred === this.#suspension.callId ? "replay" : "repeat" }
     }
@@ -281,7 +281,7 @@ export class ClaudeRun {
     const validationError = await host.review(text)
     if (validationError !== undefined && this.#steps.turn >= this.#parts.lastTurn) return { reason: "limit" }
     if (validationError !== undefined) {
-      // It would answer, although it was told to stop.
+      // It would answer, although it was asked to stop.
       if (this.#isInterrupted) return { reason: "interrupted" }
       await this.#outbox.send([
         { type: "text", text: host.emit({ type: "steer", text: validationError, reason: "repair" }).text },
@@ -311,7 +311,7 @@ export class ClaudeRun {
   /** Records what the model could not finish, and the messages that it never received. */
   #close(): void {
     this.#over.abort()
-    // A program that has crashed reports no total any more.
+    // A program that has crashed no longer reports a total.
     for (const usage of this.#unmeasured.take()) this.#meter.add(usage, this.#steps.model)
     if (this.#isInterrupted && this.#partial !== "") this.#steps.addPartialText(this.#partial)
     this.#steps.suspend()

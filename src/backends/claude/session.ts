@@ -13,7 +13,7 @@ import { enforcement, ToolNames } from "./tools.ts"
 import { objectIn, textIn } from "./translate.ts"
 import type { ClaudeProgram } from "./wire.ts"
 
-/** What a program is started with. */
+/** The settings that a program is started with. */
 export interface Launch {
   readonly request: OpenRequest
   readonly sessionId: string

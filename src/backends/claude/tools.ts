@@ -56,7 +56,7 @@ export class ToolNames {
     return this.#hasOutputTool && wireName === STRUCTURED_OUTPUT
   }
 
-  /** What is declared about a tool of the program or of the user's MCP servers. Unknown ones are treated with care. */
+  /** The declaration of a tool of the program or of the user's MCP servers. Unknown ones are treated with care. */
   own(wireName: string, server?: string): OwnTool {
     const known = ownTools.find(({ nativeName }) => nativeName === wireName)
     return known ?? { name: policyToolName(wireName, server), nativeName: wireName, effect: "once", risk: "high" }

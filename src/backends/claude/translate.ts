@@ -4,7 +4,7 @@ import type { Usage } from "../../contract/result.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 
-/** What a message of the program means. Messages of subagents count only for their calls and results. */
+/** The meaning of a message of the program. Messages of subagents count only for their calls and results. */
 export type ClaudeEvent =
   | { readonly type: "model"; readonly model: string }
   /** The next request to the model is sent. */
@@ -32,7 +32,7 @@ export interface ClaudeEnd {
   readonly isError: boolean
   readonly text: string
   readonly structured?: Json
-  /** The call that was put off until the session is resumed. */
+  /** The call that was deferred until the session is resumed. */
   readonly deferred?: string
   readonly stopReason: string
   readonly terminalReason: string

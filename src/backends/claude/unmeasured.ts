@@ -17,7 +17,7 @@ export class Unmeasured {
     })
   }
 
-  /** What was noted since the last time. */
+  /** Returns the usage noted since the last call. */
   take(): readonly Usage[] {
     const usages = [...this.#answers.values()]
     this.#answers.clear()

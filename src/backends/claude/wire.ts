@@ -14,7 +14,7 @@ export interface ClaudeQuestion {
   readonly nested: boolean
 }
 
-/** What the program does with a call. `defer`: it ends, and presents the call again when the session is resumed. */
+/** The program's treatment of a call. `defer`: it ends, and presents the call again when the session is resumed. */
 export type HookAnswer =
   | { readonly kind: "ask"; readonly args: Json }
   | { readonly kind: "deny"; readonly reason: string }
@@ -24,13 +24,13 @@ export type PermitAnswer =
   | { readonly kind: "allow"; readonly args: Json }
   | { readonly kind: "deny"; readonly reason: string }
 
-/** What a program tells: a message, or a question whose answer it waits for. */
+/** A report of a program: a message, or a question whose answer it waits for. */
 export type Delivery =
   | { readonly kind: "message"; readonly message: Json }
   | { readonly kind: "hook"; readonly question: ClaudeQuestion; answer(answer: HookAnswer): void }
   | { readonly kind: "permit"; readonly question: ClaudeQuestion; answer(answer: PermitAnswer): void }
 
-/** A running Claude Code, whoever speaks its protocol. */
+/** A running Claude Code, however it is connected. */
 export interface ClaudeProgram {
   readonly version: string
   /** The next of what the program wrote, in its order. Undefined: it has ended. Rejects if its output is unreadable. */
@@ -39,7 +39,7 @@ export interface ClaudeProgram {
   send(content: readonly ContentPart[], id: string): Promise<void>
   /** Stops the work. The program then writes a result. */
   interrupt(): Promise<void>
-  /** The usage of the session so far, as in results. Undefined: it does not tell. */
+  /** The usage of the session so far, as in results. Undefined: it does not report it. */
   usage(): Promise<Json | undefined>
   /** Why it ended, for an error. Resolves when it has ended. */
   readonly ended: Promise<string>

@@ -11,7 +11,7 @@ export interface OwnCall {
   readonly tool: OwnTool
 }
 
-/** What a policy has permitted, as Codex will name it when it asks. */
+/** A call that a policy has permitted, as Codex will name it when it asks. */
 export interface PermittedCall {
   readonly name: string
   readonly args: Json
@@ -67,7 +67,7 @@ export function ownCall(question: HookQuestion, servers: readonly string[], cwd:
 
 /**
  * The hook's input for arguments that a policy has changed. Undefined: they cannot be passed on. A patch in a shell
- * command cannot be replaced: the command would have to be written anew.
+ * command cannot be replaced: the command would have to be rewritten.
  */
 export function hookInput({ name }: ToolCall, args: Json): Json | undefined {
   if (name !== "ApplyPatch") return isJsonObject(args) ? args : undefined
@@ -105,7 +105,7 @@ export function isWithinPatch(patch: string, cwd: string, changed: readonly stri
   }
 }
 
-/** What Codex itself recognises as a patch, in its simplest form. Any other form stays a command. */
+/** The simplest form that Codex itself recognises as a patch. Any other form stays a command. */
 function patchInShell(command: string): string | undefined {
   const [, , , patch] = /^\s*apply_?patch\s*<<\s*(['"]?)(\w+)\1[ \t]*\n(.*\n)\2\s*$/s.exec(command) ?? []
   return patch

@@ -79,7 +79,7 @@ async function greeted(env: BackendEnv, program: ProgramSpec, handlers: Handlers
 
 /**
  * Starts the program so that it runs our hook. Codex runs only hooks whose hash is declared as trusted, and it alone
- * computes the hash: an untrusted start tells it, the next start declares it.
+ * computes the hash: an untrusted start reports it, the next start declares it.
  */
 export async function connectGated(
   start: (trusted: HookState | undefined) => Promise<Connection>,

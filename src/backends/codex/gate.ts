@@ -39,7 +39,7 @@ export interface GateDesk {
 export class CodexGate {
   readonly #facts: GateFacts
   readonly #desk: GateDesk
-  /** What may run, by call. A call without an entry is declined. */
+  /** The permitted calls. A call without an entry is declined. */
   readonly #permitted = new Map<string, PermittedCall>()
   readonly #escalated = new Set<string>()
   readonly #items = new Map<string, Item>()

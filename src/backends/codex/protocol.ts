@@ -42,7 +42,7 @@ export interface McpItem {
   readonly durationMs: number
 }
 
-/** What a hook asks: may this call run? */
+/** A hook's question: may this call run? */
 export interface HookQuestion {
   readonly callId: string
   readonly tool: string

@@ -27,7 +27,7 @@ export interface StepResult {
 }
 
 export interface RecordingEvents {
-  /** The answer cannot be recorded any more: the session has to stop. */
+  /** The answer can no longer be recorded: the session has to stop. */
   onHalt(stop: Stop): void
   /** An answer and its calls are complete. */
   onStepEnd(hadCalls: boolean): void
@@ -315,7 +315,7 @@ export class Recording {
     this.#isComplete = true
     this.#isReceived = false
     this.#announced.clear()
-    // The model goes on while such a command runs.
+    // The model continues while such a command runs.
     for (const [callId, result] of this.#calls) {
       if (result !== undefined || !this.#events.isPermitted(callId)) continue
       const output = `${this.#outputs.get(callId) ?? ""}\n[The command is still running in the background.]`
@@ -324,7 +324,7 @@ export class Recording {
     this.#events.onStepEnd(this.#calls.size > 0)
   }
 
-  /** Codex ran something that it was not permitted to run: nothing of it can be trusted any more. */
+  /** Codex ran something that it was not permitted to run: it can no longer be trusted. */
   async #ungated(item: CommandItem | FileChangeItem | McpItem): Promise<void> {
     const { id: callId } = item
     if (!(await this.#began())) return

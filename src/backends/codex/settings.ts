@@ -66,14 +66,14 @@ export function settingArguments(
 }
 
 /**
- * Codex uses the settings in a folder that is trusted, and those can start programs. It also trusts a folder by itself, for ever,
- * when a thread that may write is started there and nothing is said about it.
+ * Codex uses the settings in a folder that is trusted, and those can start programs. It also trusts a folder by itself, permanently,
+ * when a thread that may write is started there without a setting for it.
  */
 function untrusted(folders: readonly string[]): JsonObject {
   return Object.fromEntries(folders.map((folder) => [folder, { trust_level: "untrusted" }]))
 }
 
-/** Those that the caller's settings keep from commands. */
+/** The variables that the caller's settings keep from commands. */
 function excludedVariables(config: JsonObject): readonly Json[] {
   const { shell_environment_policy: policy, "shell_environment_policy.exclude": named } = config
   const excluded = named ?? (isJsonObject(policy) ? policy.exclude : undefined)
@@ -108,7 +108,7 @@ export function threadParameters(request: OpenRequest, sandbox: string): JsonObj
 }
 
 export function newThreadParameters(request: OpenRequest, sandbox: string): JsonObject {
-  // Raw events tell the usage of each answer at once. A resumed thread does not have them.
+  // Raw events report the usage of each answer at once. A resumed thread does not have them.
   const events = { experimentalRawEvents: true }
   return {
     ...threadParameters(request, sandbox),

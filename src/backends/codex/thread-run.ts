@@ -40,7 +40,7 @@ export class ThreadRun implements GateDesk {
   #halt: (stop: Stop) => void = () => {}
   readonly #halted: Promise<Stop>
   #isSuspending = false
-  /** The turn was told to stop. */
+  /** The turn was asked to stop. */
   #isInterrupted = false
   #isOver = false
   #killTimer: ReturnType<typeof setTimeout> | undefined
@@ -226,7 +226,7 @@ export class ThreadRun implements GateDesk {
     await this.#recording.enqueue(() => this.#recording.steps.suspend())
     if (stop.reason === "suspended") {
       onProgress(this.#recording.total, this.#recording.results)
-      // Codex would note on any other way out that the call was aborted, and its result could not be added any more.
+      // On any other way out, Codex would note that the call was aborted, and its result could no longer be added.
       await thread.channel.end("kill")
       return
     }
@@ -253,7 +253,7 @@ export class ThreadRun implements GateDesk {
     return this.#recording.steps.turn >= this.#parts.request.limits.turns
   }
 
-  /** No request may follow, so that nobody would use the result. Codex gets no answer: with one it would ask its model again. */
+  /** No request may follow, so the result would not be used. Codex gets no answer: with one it would ask its model again. */
   #refuseLast({ callId }: ToolCall): Promise<never> {
     this.#recording.addResult(callId, deniedOutcome(LAST_TURN))
     this.#halt({ reason: "limit" })

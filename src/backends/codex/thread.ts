@@ -60,7 +60,7 @@ export async function execute(
     if (parts) return await callServer(thread, { ...parts, arguments: call.args }, signal)
     return failed(`${call.name} was approved, but has not run yet. Call it again with exactly the same arguments.`)
   } catch (error) {
-    // It was begun: nobody knows how far it came.
+    // It had begun: it is unknown how far it came.
     const why = LonghaulError.is(error) ? error.message : "unknown reason"
     return { status: "unknown", output: [{ type: "text", text: `${call.name} was interrupted: ${why}` }] }
   }

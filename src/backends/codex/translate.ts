@@ -25,7 +25,7 @@ export function outcomeOf(item: CommandItem | FileChangeItem | McpItem): ToolOut
   }
 }
 
-/** What ran, as far as the item tells it. */
+/** The call that ran, as far as the item describes it. */
 export function ranCall(item: CommandItem | FileChangeItem | McpItem): Pick<ToolCall, "name" | "args"> {
   switch (item.type) {
     case "commandExecution":
@@ -61,7 +61,7 @@ export function usageOf(count: Json | undefined): Usage {
   return { inputTokens, outputTokens: numberOf(outputTokens), cacheReadTokens, cacheWriteTokens, costUsd: null }
 }
 
-/** A message as the input of a turn. Codex takes no documents: the model is told of them. */
+/** A message as the input of a turn. Codex takes no documents: the model is informed of them. */
 export function userInput(content: readonly ContentPart[]): Json[] {
   return content.map((part) => {
     if (part.type === "image") return { type: "image", url: `data:${part.mediaType};base64,${part.data}` }

@@ -48,7 +48,7 @@ export function native(options: NativeOptions = {}): Backend {
       const maxOutputTokens = outputTokensOf(request, model)
       const begin = () => converse(request, model, env.transport, system, maxOutputTokens)
       let conversation = begin()
-      // What a client keeps of a conversation, such as the ids of its calls, would otherwise grow with the run.
+      // A client's state about a conversation, such as the ids of its calls, would otherwise grow with the run.
       const history = new History(historyOf(request, from), () => {
         conversation = begin()
       })

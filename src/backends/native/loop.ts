@@ -36,7 +36,7 @@ export async function runLoop(loop: Loop): Promise<Stop> {
   return stop
 }
 
-/** Calls the model, records its step, runs its calls and returns their results, until the model makes no more calls. */
+/** Calls the model, records its step, runs its calls and returns their results, until the model makes no further calls. */
 async function takeTurns(loop: Loop): Promise<Stop> {
   const { controls, bounds, host, compaction } = loop
   let cuts = 0
@@ -84,7 +84,7 @@ async function takeTurn(loop: Loop, turn: number): Promise<Responded | { readonl
   }
 }
 
-/** All calls finish before any result is used: one may have to wait for a person while others ran beside it. */
+/** All calls finish before any result is used: one may have to wait for a person while others ran in parallel. */
 async function runCalls(
   { history, host }: Loop,
   turn: number,

@@ -43,7 +43,7 @@ export function recordStep({ history, host, origin }: Recording, turn: number, a
         const { wireId, name, args, opaque } = given
         const sealed = opaque === undefined ? {} : { opaque, origin }
         const { callId } = call
-        // The request goes on with what was recorded; only the tool gets the call as the model made it.
+        // The request continues with what was recorded; only the tool gets the call as the model made it.
         const recorded = host.emit({ type: "tool-call", turn, callId, wireId, name, args, ...sealed })
         content.push(callIn(recorded))
         calls.push({ call, wireId: recorded.wireId, index })

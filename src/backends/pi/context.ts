@@ -74,7 +74,7 @@ export class PiContext {
     return this.#compaction.compactor.onOverflow(turn, failure, undefined)
   }
 
-  /** The messages, if they are others than before. */
+  /** The messages, if they differ from the earlier ones. */
   takeReplaced(): readonly Message[] | undefined {
     if (!this.#isReplaced) return undefined
     this.#isReplaced = false

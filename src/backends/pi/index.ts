@@ -46,7 +46,7 @@ export function pi(options: PiOptions = {}): Backend {
         throw missing(error)
       })
       const model = piModel(modules, modelName(request), options.baseUrl)
-      // Pi has no output schemas: the model is told.
+      // Pi has no output schemas: the model gets the schema as text.
       const system = withOutputForm(request.system, request.outputSchema)
       const { piCodexTransport } = options
       return new PiSession({

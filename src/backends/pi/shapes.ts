@@ -44,7 +44,7 @@ export interface PiAgentOptions {
   readonly streamFn: PiModules["ai"]["streamSimple"]
   getApiKey(provider: string): Promise<string | undefined>
   onResponse(response: { readonly status: number; readonly headers: Readonly<Record<string, string>> }): void
-  /** Returns another context, if it is not to go on with this one. */
+  /** Returns another context, if it is not to continue with this one. */
   prepareRequest(request: {
     readonly context: PiAgentContext
   }): Promise<{ readonly context: PiAgentContext } | undefined>

@@ -1,7 +1,7 @@
 import type { CallAnswer } from "../../contract/backend.ts"
 import { plainText } from "../../lib/content.ts"
 
-/** What became of a call, as a message to a model whose program does not take the result itself. */
+/** The outcome of a call, as a message to a model whose program does not take the result itself. */
 export function answerText(answer: CallAnswer): string {
   const { call } = answer
   const named = `Your call of ${call.name} with ${JSON.stringify(call.args)}`

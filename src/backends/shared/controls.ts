@@ -3,12 +3,12 @@ import { StopSwitch } from "../../lib/stop-switch.ts"
 
 /** Stops a session, and holds the messages that arrive while it works. */
 export class Controls extends StopSwitch {
-  /** Null: the session takes no more messages. */
+  /** Null: the session accepts no further messages. */
   #steers: string[] | null = []
   #isCompactAsked = false
 
   interrupt(mode: InterruptMode): void {
-    // A session that takes no more messages is over: nothing is left to stop.
+    // A session that accepts no further messages is over: nothing is left to stop.
     if (this.#steers !== null) this.halt(mode)
   }
 
@@ -28,7 +28,7 @@ export class Controls extends StopSwitch {
     return isAsked
   }
 
-  /** Returns the messages since the last call, in order. Where there are none and the work is done, no more are taken. */
+  /** Returns the messages since the last call, in order. If there are none and the work is done, no further ones are accepted. */
   takeSteers(done: boolean): readonly string[] | "closed" {
     const taken = this.#steers
     if (taken === null) return "closed"

@@ -9,7 +9,7 @@ export class History {
 
   readonly #onReplaced: () => void
 
-  /** `onReplaced`: called when the messages are others than before. */
+  /** `onReplaced`: called when the messages differ from the earlier ones. */
   constructor(said: readonly TurnMessage[] = [], onReplaced = () => {}) {
     this.#onReplaced = onReplaced
     this.#said = [...said]

@@ -16,7 +16,7 @@ export interface JsonRpcOptions {
   onLine?(): void
   /** Called in the order of arrival. Must not throw. */
   onNotification(method: string, params: Json): void
-  /** Answers a request of the program. Undefined: the method is unknown, and the program is told so at once. */
+  /** Answers a request of the program. Undefined: the method is unknown, and the program gets an error at once. */
   onRequest(method: string, params: Json): Promise<Json> | undefined
   /** Turns an error reply into the error that `request` rejects with. */
   toError(reply: ErrorReply): LonghaulError
@@ -33,7 +33,7 @@ export interface ErrorReply {
 export interface RequestOptions {
   /** Null: the reply may take any time, for example as long as a command runs. */
   readonly replyMs?: number | null
-  /** Gives the reply up. The program is not told. */
+  /** Gives the reply up. The program is not informed. */
   readonly signal?: AbortSignal
 }
 
@@ -42,7 +42,7 @@ export interface RequestOptions {
  * equal. When the channel ends or breaks the protocol, every pending request rejects with the reason.
  */
 export class JsonRpc {
-  /** Resolves when no more messages will arrive, with the reason. Never rejects. */
+  /** Resolves when no further messages will arrive, with the reason. Never rejects. */
   readonly ended: Promise<LonghaulError>
   readonly #channel: LineChannel
   readonly #options: JsonRpcOptions
@@ -111,7 +111,7 @@ export class JsonRpc {
     }
     if (method !== undefined || !isId(id)) return false
     if (!("result" in message) && !isJsonObject(message.error)) return false
-    // A reply after its deadline belongs to no request any more.
+    // A reply after its deadline no longer belongs to any request.
     if (typeof id === "number") this.#settle(id, message)
     return true
   }

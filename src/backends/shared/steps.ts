@@ -115,7 +115,7 @@ export class Steps {
   }
 
   /**
-   * Leaves the open answer. Its turn goes on in another session, which gets the results of its calls. Without a call it is no answer:
+   * Leaves the open answer. Its turn continues in another session, which gets the results of its calls. Without a call it is no answer:
    * its turn begins again.
    */
   suspend(): void {
@@ -124,7 +124,7 @@ export class Steps {
     if (this.#hasCalls) this.#closeAnswer("tool-calls")
   }
 
-  /** Ends the open answer. A stop: the host wants no further turn. */
+  /** Ends the open answer. A stop: the host allows no further turn. */
   async end(stopReason: StopReason): Promise<Stop | undefined> {
     if (!this.#isOpen) return undefined
     this.#isOpen = false

@@ -36,7 +36,7 @@ export interface Spent {
 
 export interface ConversationOptions {
   readonly model: string
-  /** Settings of a new conversation, besides its first message. */
+  /** Settings of a new conversation, apart from its first message. */
   readonly settings: Omit<RunInput, "task" | "messages">
   readonly earlier?: EarlierConversation
 }

@@ -11,16 +11,16 @@ import { mayDraw, type Output } from "../output.ts"
 import { liveScreen, plainScreen } from "../screen.ts"
 
 const options = {
-  kills: { type: "string", value: "<n>", help: "How many processes are killed at random moments. Default: 100." },
-  sample: { type: "string", value: "<n>", help: "Of the enumerated points only so many, spread. Default: all." },
+  kills: { type: "string", value: "<n>", help: "Number of processes to kill at random moments. Default: 100." },
+  sample: { type: "string", value: "<n>", help: "Number of enumerated points to test, spread over all. Default: all." },
   store: {
     type: "string",
     value: "<where>",
     values: ["fs", "create-only"],
     help: "fs (default), create-only, or s3://bucket/prefix with AWS_* in the environment.",
   },
-  tools: { type: "string", value: "<file>", help: "A .js file that exports tools and steps of your own." },
-  seed: { type: "string", value: "<n>", help: "Where the random numbers begin. Default: 1." },
+  tools: { type: "string", value: "<file>", help: "A .js file that exports your own tools and steps." },
+  seed: { type: "string", value: "<n>", help: "Seed of the random numbers. Default: 1." },
   ...commonOptions,
 } as const
 
@@ -29,9 +29,9 @@ export const command: Command = {
   usage: "[options]",
   options,
   notes: [
-    "Each run is a process of its own, killed before, after and in the middle of what it writes, and resumed by others;",
-    "what its tools did is kept outside of it. What goes wrong is left in the temporary folder that is named.",
-    "Exit codes: 0 nothing was lost or done twice, 1 something was, 2 wrong usage, 130 cancelled.",
+    "Each run has its own process, which is killed before, during and after a write; other processes resume the run.",
+    "The effects of its tools are recorded outside of the run. The folder of a run that fails a check is kept and printed.",
+    "Exit codes: 0 nothing was lost or done twice, 1 something was, 2 usage error, 130 cancelled.",
   ],
   async run(args, output) {
     const plan = process.env[PLAN_VARIABLE]

@@ -19,7 +19,7 @@ export const command: Command = {
   notes: [
     "Keys are listed by variable name only; addresses are shown as the host only.",
     "Only servers on this machine are contacted. Programs on PATH are run with --version. The sandbox is tried.",
-    "With --store, the journal of every run in it is read: a damaged one is named, with what to do.",
+    "With --store, the journal of every run in it is read; a damaged one is listed with a fix.",
     "Exit codes: 0 ready, 1 something that runs need is broken, 2 usage error.",
   ],
   async run(args, output) {

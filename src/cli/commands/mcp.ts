@@ -31,12 +31,12 @@ const options = {
   http: { type: "boolean", help: "Serve streamable HTTP instead of stdin and stdout." },
   host: { type: "string", value: "<address>", help: "With --http: address to listen on. Default: 127.0.0.1." },
   port: { type: "string", value: "<n>", help: "With --http and login: port to listen on. Default: any free one." },
-  "mcp-config": { type: "string", value: "<file>", help: "File with the servers of others. Default: .mcp.json." },
+  "mcp-config": { type: "string", value: "<file>", help: "File with the MCP servers to use. Default: .mcp.json." },
   ...storeOption,
   ...commonOptions,
 } as const
 
-/** For the servers of others. Each is loaded when it is called. */
+/** For other MCP servers. Each is loaded when it is called. */
 const subcommands: Readonly<Record<string, () => Promise<{ readonly subcommand: Subcommand }>>> = {
   list: () => import("../mcp/list.ts"),
   tools: () => import("../mcp/tools.ts"),
@@ -48,7 +48,7 @@ const subcommands: Readonly<Record<string, () => Promise<{ readonly subcommand: 
 }
 
 export const command: Command = {
-  summary: "Serve the tools to an MCP client until it disconnects or Ctrl-C; or use the MCP servers of others.",
+  summary: "Serve the tools to an MCP client until it disconnects or you press Ctrl-C, or use other MCP servers.",
   usage:
     "[options] [list | tools <server> | call <server> <tool> ['<args>'] | prompt <server> <name> ['<args>'] | accept <server> | login <server> | logout <server>]",
   options,
@@ -59,9 +59,9 @@ export const command: Command = {
     "tools    Show the tools, prompts and resources of a server.",
     "call     Call a tool once, outside any run and any policy.",
     "prompt   Print a prompt of a server, for example as the task of a run.",
-    "accept   Accept the tools of a server as they are, after they have changed.",
-    "login    Log in at a server with a browser. Runs use the login from then on.",
-    "logout   Delete the login at a server.",
+    "accept   Accept the current tools of a server after they have changed.",
+    "login    Log in to a server with a browser. Later runs use the login.",
+    "logout   Delete the login of a server.",
     "A <server> is a name in the file, or an address.",
     "Without --http, stdin and stdout are reserved for the client, and --json writes its one line to stderr.",
     `With --http, every request needs a bearer token: the value of ${tokenName}, else a new one that is printed.`,

@@ -47,7 +47,7 @@ export const command: Command = {
       return listed
     }
     if (values.watch) return watchRuns(() => list(limit), values.json ?? false, output)
-    // One more tells whether there are older ones.
+    // One more shows whether there are older ones.
     const found = await list(limit + 1)
     const shown = found.slice(0, limit)
     if (values.json) output.printJson(shown)

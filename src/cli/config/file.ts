@@ -67,15 +67,15 @@ export async function readConfig(
 
 function changedByCommands(path: string): UsageError {
   return new UsageError(
-    `${path} is new or was changed in a folder where commands ran, so that its restrictions cannot be trusted.`,
-    `If it is yours, use --config ${shellWord(path)}; to do without it, use --no-config.`,
+    `${path} is new or was changed in a folder where commands ran, so its restrictions cannot be trusted.`,
+    `If it is yours, use --config ${shellWord(path)}; to run without it, use --no-config.`,
   )
 }
 
 function removedByCommands(path: string): UsageError {
   return new UsageError(
-    `${path} is gone from a folder where commands ran, and its restrictions with it.`,
-    "Restore it; to do without it, use --no-config once.",
+    `${path} is missing from a folder where commands ran, so its restrictions are missing, too.`,
+    "Restore it; to run without it, use --no-config once.",
   )
 }
 
@@ -85,7 +85,7 @@ function removedIn(folders: readonly string[]): readonly string[] {
 
 export interface FoundConfig {
   readonly data?: FoundFile
-  /** Loaded only if named: a program in a folder that the user merely works in must not be executed. */
+  /** Loaded only if named: a program must not be executed just because the user works in its folder. */
   readonly program?: string
   /** Files that a command may have written. They are ignored. */
   readonly planted: readonly string[]

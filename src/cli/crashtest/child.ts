@@ -127,7 +127,7 @@ async function toTheEnd(runtime: Runtime, works: Promise<unknown>[], { folder, r
   const webhook = { url: receiver, secretRef: "CRASHTEST" }
   await runtime.deliverWebhooks()
   for (;;) {
-    // Nothing else runs meanwhile, so operations come in the same order every time.
+    // Nothing else runs in the meantime, so operations come in the same order every time.
     await Promise.all(works.splice(0))
     const { status, pause, error } = await runtime.status(runId)
     if (status === "done") return runId

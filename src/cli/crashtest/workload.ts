@@ -101,7 +101,7 @@ export async function loadWorkload(file: string | undefined): Promise<Workload> 
     const message = reasonOf(error)
     throw new UsageError(`Could not load ${path}: ${clip(message, 300)}`, `Run it alone to see the error: node ${path}`)
   })
-  // Safe: every field is optional, and `checked` looks at each.
+  // Safe: every field is optional, and `checked` checks each.
   return checked(path, loaded as Partial<Workload>)
 }
 

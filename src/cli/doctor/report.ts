@@ -20,7 +20,7 @@ import { type FoundProgram, probePrograms } from "./probe-programs.ts"
 import { type FoundSandbox, probeSandbox } from "./probe-sandbox.ts"
 import { hostOf, type LocalServer, probeServers } from "./probe-servers.ts"
 
-/** What is available to a run on this machine. Contains names and hosts; never a key, a password or part of one. */
+/** The resources available to a run on this machine. Contains names and hosts; never a key, a password or part of one. */
 export interface DoctorReport extends FoundSandbox {
   /** True if there are no problems. */
   readonly ok: boolean

@@ -10,7 +10,7 @@ export const subcommand: Subcommand = {
     const chosen = await chosenServer("login", positionals[0], values, output)
     const { name, server } = chosen
     if ("command" in server) {
-      throw new UsageError(`${name} is a program: it has no login.`, "Give it what it needs in env.")
+      throw new UsageError(`${name} is a program: it has no login.`, "Pass its credentials in env.")
     }
     const { signal } = stopSignal()
     const port = numberOption("port", values.port, { from: 0, to: 65_535, whole: true })
@@ -22,7 +22,7 @@ export const subcommand: Subcommand = {
     try {
       const tools = await withServer(chosen, (connection) => connection.tools(), { page, signal })
       if (values.json) output.printJson({ type: "logged-in", server: name, tools: tools.length })
-      else output.print(`Logged in at ${visible(name)}, which has ${tools.length} tools.`)
+      else output.print(`Logged in to ${visible(name)}, which has ${tools.length} tools.`)
       return 0
     } finally {
       await page.close()

@@ -13,7 +13,7 @@ export const subcommand: Subcommand = {
       await fileTokens(join(defaultStoreRoot(), "mcp-logins")).delete(loginKey({ tenant, name, server }))
     }
     if (values.json) output.printJson({ type: "logged-out", server: name })
-    else output.print(`This computer no longer has a login at ${visible(name)}.`)
+    else output.print(`This computer no longer has a login for ${visible(name)}.`)
     return 0
   },
 }

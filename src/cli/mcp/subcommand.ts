@@ -13,7 +13,7 @@ import { type StoreChoice, UsageError } from "../arguments.ts"
 import type { Output } from "../output.ts"
 import { type OpenStore, openStore } from "../read-store.ts"
 
-/** One subcommand of `mcp` for the servers of others. It returns the exit code. */
+/** One subcommand of `mcp` for other MCP servers. It returns the exit code. */
 export interface Subcommand {
   run(positionals: readonly string[], values: McpValues, output: Output): Promise<number>
 }

@@ -90,7 +90,7 @@ function printDecision(rules: CompiledRules, decision: Decision, steps: readonly
   }
   const more = others.filter(({ rule }) => rule !== undefined && rule !== first?.rule)
   const names = new Map(more.map((reason) => [reason.rule ?? "", reason]))
-  if (names.size > 0) output.print("Also     these rules apply and do not decide")
+  if (names.size > 0) output.print("Also     these rules apply but do not decide")
   for (const [name, { verdict: other }] of names) {
     const content = contentOf(rules, name)
     output.print(
@@ -118,7 +118,7 @@ function parseCall(text: string, folder: string): PolicyCall {
   const { tool, args = {}, workspace = folder, cwd = workspace, agent, backend = "native", sandboxed = false } = value
   const texts: Readonly<Record<string, Json>> = { tool: tool ?? "", workspace, cwd, backend, agent: agent ?? "root" }
   for (const [name, each] of Object.entries(texts)) {
-    if (typeof each !== "string" || each === "") throw new UsageError(`${name} of the call is not a text.`, advice)
+    if (typeof each !== "string" || each === "") throw new UsageError(`${name} of the call is not a string.`, advice)
   }
   return {
     tool: String(tool),

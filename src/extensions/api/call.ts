@@ -37,7 +37,7 @@ export interface ApiObservers {
   readonly onResponse?: (response: ApiResponseSeen) => void
 }
 
-/** What all calls of a run have in common. */
+/** The parts that all calls of a run have in common. */
 export interface ApiCalls extends ApiObservers {
   readonly services: ReadonlyMap<string, CheckedService>
   readonly credentials: Credentials
@@ -160,7 +160,7 @@ function readArgs(services: ReadonlyMap<string, CheckedService>, args: Json): Ap
   return { service, method, path, query, headers, body }
 }
 
-/** Calls the observers, whose failures are no concern of the call. */
+/** Calls the observers, whose failures do not affect the call. */
 async function observed<Response extends { readonly status: number; readonly bytes: Uint8Array }>(
   { masks, onRequest, onResponse }: ApiCalls,
   { service, method }: ApiArgs,

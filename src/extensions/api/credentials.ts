@@ -71,7 +71,7 @@ export class Credentials {
 
   /** A service may echo a part of a header: the token after its scheme, or one field of several. */
   #learnHeader(service: string, name: string, value: string): void {
-    // Whoever resolves credentials returns credentials, whatever the header is called.
+    // The resolver returns credentials, whatever the header is called.
     if (!isCredential("authorization", value)) return
     const found = Object.values(credentialsOf("", { [name]: value }))
     const [, rest = ""] = /^[A-Za-z][\w-]*\s+(.+)$/.exec(value) ?? []

@@ -9,7 +9,7 @@ export interface ModelHeaders {
   readonly dropped: readonly string[]
 }
 
-/** The headers of a call that a model may choose. Malformed ones fail the call: what a server would make of them is open. */
+/** The headers of a call that a model may choose. Malformed ones fail the call: how a server would read them is unknown. */
 export function modelHeaders(service: CheckedService, given: Readonly<Record<string, unknown>>): ModelHeaders {
   const sent: Record<string, string> = {}
   const dropped: string[] = []
@@ -39,7 +39,7 @@ function ownNames({ auth, headers = {}, idempotencyHeader }: CheckedService): Re
   return new Set(names.map(comparedName))
 }
 
-/** Who calls, from where, by which method, and how the request is read: none of it is the model's to say. */
+/** Who calls, from where, by which method, and how the request is read: the model must not set any of it. */
 const reserved = new RegExp(
   `^(?:${[
     "authorization",

@@ -10,7 +10,7 @@ import { type ApiService, type ApiServices, type CheckedService, checkedService,
 import { apiCall } from "./tool.ts"
 
 export interface ApiOptions extends ApiObservers {
-  /** Without any there is no tool. */
+  /** Without services there is no tool. */
   readonly services: ApiServices
   /** The secrets that services refer to. Others are variables of the host. */
   readonly env?: ApiEnv

@@ -30,7 +30,7 @@ export interface ApiResponse {
   readonly isCut: boolean
 }
 
-/** What requests are sent with: the host's own function, the guarded requests of the environment, or the global one. */
+/** The function that sends requests: the host's own function, the guarded requests of the environment, or the global one. */
 export interface Senders {
   readonly fetch: Fetch | undefined
   readonly guarded: GuardedFetch | undefined
@@ -79,7 +79,7 @@ async function bodyOf(response: Response, maxBytes: number): Promise<Pick<ApiRes
     chunks.push(value)
     size += value.length
   }
-  // The rest is not wanted, and a server that keeps sending is no failure.
+  // The rest is not needed, and a server that keeps sending is not a failure.
   void reader?.cancel().catch(() => {})
   return { bytes: concatBytes(chunks).slice(0, maxBytes), isCut: size > maxBytes }
 }

@@ -91,7 +91,7 @@ export class BaseIndex {
     this.#files.delete(path)
   }
 
-  /** The best ones. A query matches a large part of a base, of which nearly nothing is wanted. */
+  /** The best ones. A query matches a large part of a base, most of which is not needed. */
   find(query: string, limit: number): readonly IndexHit[] {
     const hits: IndexHit[] = []
     for (const result of this.#search.search(query, searching)) {

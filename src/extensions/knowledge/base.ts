@@ -66,21 +66,21 @@ export class KnowledgeBase {
     return this.#built(index ?? (await BaseIndex.empty()))
   }
 
-  /** The index with the files as they are now: those that it has already are left alone. */
+  /** The index with the files as they are now: those that it already has are not indexed again. */
   async #built(index: BaseIndex): Promise<BaseIndex> {
     const { files, warn } = this.#settings
     const paths = new Set(files.map(({ path }) => path))
     for (const { path } of index.files) if (!paths.has(path)) index.remove(path)
     const failed = await refresh(index, this.#settings)
     for (const { error } of failed)
-      warn(`A document is left out of the search. ${error.message} ${error.fix ?? ""}`.trim())
+      warn(`A document is omitted from the search. ${error.message} ${error.fix ?? ""}`.trim())
     return index
   }
 
   #warnOfIndex(): void {
     this.#settings.warn(
       `The index of the knowledge base ${this.name} is damaged or of another version, so the run builds its own. ` +
-        `\`longhaul knowledge index ${this.name}\` writes it anew.`,
+        `\`longhaul knowledge index ${this.name}\` rebuilds it.`,
     )
   }
 }
@@ -135,7 +135,7 @@ export interface IndexRequest {
   readonly signal: AbortSignal
 }
 
-/** The index of a base as it is now. Documents that cannot be read are left out and returned. */
+/** The index of a base as it is now. Documents that cannot be read are omitted and returned. */
 export async function indexOf(request: IndexRequest): Promise<{
   readonly index: KnowledgeIndex
   readonly failed: readonly FailedFile[]
@@ -153,7 +153,7 @@ export async function indexOf(request: IndexRequest): Promise<{
   return { index: index.toJSON(), failed }
 }
 
-/** Whether the index of a base agrees with its documents. */
+/** Checks whether the index of a base agrees with its documents. */
 export async function indexState({
   place,
   base,

@@ -66,7 +66,7 @@ export async function filesUnder(
     const path = folder === "" ? name : `${folder}/${name}`
     const format = formatOf(name)
     if (format !== undefined) files.push({ path, format })
-    // A store does not tell files from folders: one that holds nothing is no folder.
+    // A store does not distinguish files from folders: an empty one is not a folder.
     else files.push(...(await filesUnder(place, base, path, warn, depth + 1)))
   }
   return files
@@ -89,7 +89,7 @@ export async function readDocument(place: KnowledgePlace, base: string, path: st
 function isListed(name: string, warn: (message: string) => void): boolean {
   if (isSafeName(name)) return true
   // Hidden files are left out on purpose.
-  if (!name.startsWith(".")) warn(`${shownRef(name)} is not a safe name and is left out of the knowledge.`)
+  if (!name.startsWith(".")) warn(`${shownRef(name)} is not a safe name, so the knowledge does not include it.`)
   return false
 }
 

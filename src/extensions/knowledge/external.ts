@@ -9,7 +9,7 @@ import type { ExtractedText } from "./sections.ts"
 export interface ExternalDocument {
   /** Letters, digits, `_` and `-`. */
   readonly name: string
-  /** Tells the model what is in it. */
+  /** Describes its content to the model. */
   readonly description: string
   readonly url: string
   /** Default: as the server reports it, else by the ending of the address. */

@@ -32,7 +32,7 @@ async function open(run: ExtensionRun, options: KnowledgeOptions): Promise<Opene
     signal: run.signal,
     warn: (message) => run.warn("knowledge", message),
   })
-  // A resumed run keeps its tools, also if its knowledge was removed meanwhile: they then say so.
+  // A resumed run keeps its tools, even if its knowledge was removed in the meantime: they then report that.
   const had = (name: string) => run.recorded?.tools.some((tool) => tool.name === name) ?? false
   const isSearched = library.bases.length > 0
   const isRead = isSearched || external.length > 0
@@ -67,7 +67,7 @@ function instructionsFor({ bases, external }: KnowledgeLibrary): string {
   return lines.join("\n")
 }
 
-/** The knowledge of a workspace, to search and read it, or to make tools of it. */
+/** The knowledge of a workspace, to search and read it, or to turn it into tools. */
 export async function openKnowledge(options: OpenKnowledgeOptions): Promise<KnowledgeLibrary> {
   checkShape<OpenKnowledgeOptions>("openKnowledge", options, openShape)
   const {
@@ -110,7 +110,7 @@ export async function writeKnowledgeIndex(request: KnowledgeIndexRequest): Promi
   return built
 }
 
-/** Made on use: a worker allows none while it loads. */
+/** Created on first use: a worker allows none while it loads. */
 function neverAborted(): AbortSignal {
   return new AbortController().signal
 }

@@ -164,7 +164,7 @@ function wordStart(text: string, index: number): number {
   return /[\udc00-\udfff]/.test(text.charAt(index)) ? index + 1 : index
 }
 
-/** What a wiki link leads to: a file of the same base by path or name, and a section of it. */
+/** The target of a wiki link: a file of the same base by path or name, and a section of it. */
 function neighbour({ name, files }: KnowledgeBase, link: string): string | undefined {
   const [target = "", heading] = link.split("#", 2)
   const wanted = target.trim().toLowerCase()

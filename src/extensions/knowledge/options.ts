@@ -50,7 +50,7 @@ function checkExternal(document: ExternalDocument, index: number): void {
   if (description === "")
     throw configInvalid(`${where} has no description.`, "Tell the model in one sentence what is in the document.")
   const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
-  if (!isWeb) throw configInvalid(`${where}.url is not an address of the web.`, "Use an address with https.")
+  if (!isWeb) throw configInvalid(`${where}.url is not a web address.`, "Use an address with https.")
   const isHeader = ([key, value]: [string, string]) => /^[\w-]+$/.test(key) && !/[\r\n\0]/.test(value)
   if (!Object.entries(headers).every(isHeader))
     throw configInvalid(`${where}.headers has an invalid header.`, "Use names and texts without line breaks.")

@@ -27,12 +27,12 @@ export async function callWithInput(
     if (!isInputRequired(result)) return result
     round = await askedFor(connection, readRound(connection, result), context)
   }
-  throw new ToolError("io", `The MCP server ${connection.name} wants more input again and again.`)
+  throw new ToolError("io", `The MCP server ${connection.name} keeps asking for more input.`)
 }
 
 export type CallContext = Pick<ToolContext, "signal" | "progress" | "ask" | "answered">
 
-/** What a server wants before it acts, and what of it there is. Kept in the journal while a person is asked. */
+/** The input that a server needs before it acts, and the part of it that exists. Kept in the journal while a person is asked. */
 interface Round {
   /** Another server must not get the answer. */
   readonly server: string
@@ -52,7 +52,7 @@ async function askedFor(
   if (key === undefined) return round
   const question = readQuestion(connection.name, paramsOf(round.requests[key]))
   if (!ask) {
-    const text = `The MCP server ${connection.name} needs an answer from a person, and nobody can be asked here.`
+    const text = `The MCP server ${connection.name} needs an answer from a person, and no one can be asked here.`
     throw new ToolError("denied", text)
   }
   return ask(connection.masked(questionText(connection.name, question, problem)), { ...round })
@@ -79,7 +79,7 @@ async function retryOf(connection: ServerConnection, round: Round, signal: Abort
     if (!Object.hasOwn(responses, key)) responses[key] = await connection.answer(methodOf(request), paramsOf(request))
   }
   const isEmpty = Object.keys(responses).length === 0
-  // A server that only wants the call again is busy.
+  // A server that only needs the call again is busy.
   if (isEmpty) await delay(BUSY_MS, signal)
   return {
     ...(!isEmpty && { inputResponses: responses }),
@@ -108,7 +108,7 @@ function readRound(connection: ServerConnection, { inputRequests = {}, requestSt
   }
 }
 
-/** What an earlier process kept. Undefined: it does not have this form. */
+/** The state that an earlier process kept. Undefined: it does not have this form. */
 function keptRound(state: Json): Round | undefined {
   const { server, requestState, requests, responses } = isJsonObject(state) ? state : {}
   if (typeof server !== "string" || !isJsonObject(requests) || !isJsonObject(responses)) return undefined
@@ -137,7 +137,7 @@ function isInputRequired(result: CallToolResult | InputRequiredResult): result i
 
 function tooLarge(server: string, what: string): ToolError {
   const limit = `${MAX_STATE_BYTES / 1024} KB`
-  return new ToolError("io", `The MCP server ${server} asked with a ${what} of more than ${limit}: nobody was asked.`)
+  return new ToolError("io", `The MCP server ${server} asked with a ${what} of more than ${limit}: no one was asked.`)
 }
 
 const ELICIT = "elicitation/create"

@@ -2,7 +2,7 @@ import type { Transport } from "@modelcontextprotocol/client"
 import { delay } from "../../lib/abort.ts"
 
 /**
- * The notices of cancelled requests. A server that gets none works on, since a closed connection says nothing: a transport is
+ * The notices of cancelled requests. A server that gets none continues, since a closed connection cancels nothing: a transport is
  * closed after they were sent.
  */
 export class CancelNotices {

@@ -30,7 +30,7 @@ import { LineTransport } from "./line-transport.ts"
 import { authProviderOf, type LoginPage, SavedLogin } from "./oauth.ts"
 import { startMs } from "./start-time.ts"
 
-/** What a connection needs from its surroundings. */
+/** The services that a connection needs from its host. */
 export interface ConnectionOptions {
   readonly name: string
   readonly server: McpServer
@@ -43,7 +43,7 @@ export interface ConnectionOptions {
   /** Answers the server's requests: declares capabilities and sets handlers. */
   readonly serve?: () => Served
   readonly fetch?: typeof fetch
-  /** Present if a person is there who can log in. */
+  /** Present if a person can log in. */
   readonly page?: LoginPage
 }
 
@@ -60,7 +60,7 @@ export interface CallOptions {
   progress(message: string): void
   /** A person can be asked, at any time. */
   readonly canAsk?: boolean
-  /** What a call that the server did not complete is sent again with. */
+  /** The fields that are sent again with a call that the server did not complete. */
   readonly retry?: Retry
 }
 
@@ -70,12 +70,12 @@ export interface Retry {
 }
 
 const CALL_MS = 60_000
-/** A server that asks for more rights again and again gets no more than these. */
+/** A server that keeps asking for more rights gets at most these. */
 const MAX_LOGINS = 2
 const MAX_LINE_LENGTH = 300
 
 /**
- * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it unheard.
+ * One server, connected on first use and again after it was lost. A request is repeated only if the server refused it without processing it.
  */
 export class ServerConnection {
   /** The end of the program that was started last. */
@@ -100,7 +100,7 @@ export class ServerConnection {
     this.#options = options
   }
 
-  /** Rejects with the reason if the server does not come up in time. */
+  /** Rejects with the reason if the server does not start in time. */
   async connect(): Promise<Client> {
     this.#connected ??= this.#open()
     const attempt = this.#connected
@@ -119,7 +119,7 @@ export class ServerConnection {
     return this.#masked((await client.listTools(undefined, this.#limits())).tools)
   }
 
-  /** A server that wants input before it acts gets it from `elicit`, if there is one; else the caller gets what it wants. */
+  /** A server that needs input before it acts gets it from `elicit`, if there is one; else the caller gets the request. */
   async callTool(
     name: string,
     args: JsonObject,
@@ -139,13 +139,13 @@ export class ServerConnection {
         options,
       )
     })
-    // What the server keeps for itself comes back to it exactly.
+    // The server's own state is returned to it exactly.
     return "resultType" in result ? result : this.#masked(result)
   }
 
   answer(method: string, params: Json | undefined): Promise<JsonObject> {
     if (this.#served) return this.#served.answer(method, params)
-    throw new ToolError("denied", `The MCP server ${this.name} requested ${visible(method)}, which it may not.`)
+    throw new ToolError("denied", `The MCP server ${this.name} requested ${visible(method)}, which is not permitted.`)
   }
 
   async resources(): Promise<{
@@ -206,7 +206,7 @@ export class ServerConnection {
     return { timeout, resetTimeoutOnProgress: true, maxTotalTimeout: timeout * 10, signal }
   }
 
-  /** A lost session is opened again once: the server has not heard the request. */
+  /** A lost session is opened again once: the server has not processed the request. */
   async #request<T>(send: (client: Client) => Promise<T>): Promise<T> {
     const client = await this.connect()
     try {
@@ -280,7 +280,7 @@ export class ServerConnection {
     )
   }
 
-  /** With what a program that did not come up wrote last: most say there what is wrong. */
+  /** With the last output of a program that did not start: most report the cause there. */
   async #withLastLine(error: unknown): Promise<unknown> {
     const { stderr = "" } = (await this.#exit) ?? {}
     const line = firstWords(stderr.trimEnd().split("\n").at(-1)?.trim() ?? "", MAX_LINE_LENGTH)
@@ -336,9 +336,13 @@ export class ServerConnection {
       const install = `Install the MCP server ${this.name}: ${command} was not found.`
       return host.spawn({ command, args, cwd, runId, passEnv: [], env, install })
     }
-    throw new LonghaulError("config_invalid", `The MCP server ${this.name} is a program, and this host starts none.`, {
-      fix: 'Use createRuntime of "longhaul/node", or a server with a url.',
-    })
+    throw new LonghaulError(
+      "config_invalid",
+      `The MCP server ${this.name} is a program, and this host cannot start programs.`,
+      {
+        fix: 'Use createRuntime of "longhaul/node", or a server with a url.',
+      },
+    )
   }
 }
 
@@ -349,7 +353,7 @@ export class ServerConnection {
 const anyResult: jsonSchemaValidator = { getValidator: unchecked }
 
 function unchecked<T>(): JsonSchemaValidator<T> {
-  // Safe: nobody reads a result as this type.
+  // Safe: no caller reads a result as this type.
   return (data) => ({ valid: true, data: data as T, errorMessage: undefined })
 }
 
@@ -371,7 +375,7 @@ function describe({ progress, total, message }: Progress): string {
   return message === undefined ? figures : `${message} (${figures})`
 }
 
-/** The server no longer knows the session, so it has not looked at the request. */
+/** The server no longer knows the session, so it has not processed the request. */
 async function isLostSession(error: unknown): Promise<boolean> {
   const { SdkHttpError } = await import("@modelcontextprotocol/client")
   return error instanceof SdkHttpError && error.status === 404

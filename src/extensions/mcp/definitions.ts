@@ -41,7 +41,7 @@ export function definitionsOf(server: string, tools: readonly McpTool[]): readon
   })
 }
 
-/** What the digest covers, and what is shown if it changes. */
+/** The part that the digest covers, and that is shown if it changes. */
 export function definedBy({ name, description = "", inputSchema, annotations }: McpTool): JsonObject {
   // Came as JSON.
   return { name, description, inputSchema: inputSchema as Json, hints: (annotations ?? {}) as Json } as JsonObject

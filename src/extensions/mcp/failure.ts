@@ -29,7 +29,7 @@ async function reasonOf(error: unknown): Promise<Reason> {
   if (LonghaulError.is(error)) return { code: "io", message: `could not be started: ${error.message}`, isHeard: false }
   if (error instanceof ProtocolError) return { code: "io", message: `refused: ${error.message}`, isHeard: false }
   if (error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.status === 401)) {
-    return { code: "denied", message: "needs a login, or refused the one it got.", isHeard: false }
+    return { code: "denied", message: "needs a login, or refused the one that was sent.", isHeard: false }
   }
   if (error instanceof SdkHttpError) {
     const isRefusal = error.status >= 400 && error.status < 500

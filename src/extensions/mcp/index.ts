@@ -24,7 +24,7 @@ export interface McpOptions extends RequestHandlers {
   readonly name?: string
   /**
    * What happens to a tool whose definition has changed since the workspace first saw it. Default `withhold`: it is not offered,
-   * and a warning shows the difference. `warn`: it is offered all the same.
+   * and a warning shows the difference. `warn`: it is offered anyway.
    */
   readonly pins?: "withhold" | "warn"
   readonly fetch?: typeof fetch
@@ -104,7 +104,7 @@ interface OpenedServer {
   readonly instructions?: string
 }
 
-/** A server that does not come up is a warning and no tools, unless it is required. */
+/** A server that does not start leads to a warning and no tools, unless it is required. */
 async function openServer(
   run: ExtensionRun,
   connection: ServerConnection,
@@ -171,7 +171,7 @@ async function trusted(
   const { name } = connection
   const changed = await new Pins(run.shared, connection).changed(listed)
   for (const { name: tool, difference } of changed) {
-    const consequence = pins === "warn" ? "It is offered all the same" : "It is withheld"
+    const consequence = pins === "warn" ? "It is offered anyway" : "It is withheld"
     run.warn(
       "mcp_tool_changed",
       `The tool ${tool} of the MCP server ${name} has changed: ${difference}. ${consequence}; ` +
@@ -182,7 +182,7 @@ async function trusted(
   return new Set(listed.map((tool) => tool.name).filter((tool) => !withheld.has(tool)))
 }
 
-/** What a server says about itself is data: it must not pass for the host's words. */
+/** A server's description of itself is data: it must not pass for the host's words. */
 function quoted(name: string, instructions: string): string {
   const text = firstWords(visible(instructions), MAX_INSTRUCTIONS_LENGTH)
   const lines = text.split("\n").map((line) => `> ${line}`)

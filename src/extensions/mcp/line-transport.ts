@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client"
 import type { LineChannel } from "../../contract/backend-env.ts"
 
-/** MCP over the standard input and output of a program. Lines that are no messages are skipped. */
+/** MCP over the standard input and output of a program. Lines that are not messages are skipped. */
 export class LineTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void

@@ -38,13 +38,13 @@ export interface LoginOptions extends LoginPlace {
   readonly page?: LoginPage
 }
 
-/** What is stored of a login. Clients and tokens belong to the server that issued them. */
+/** The stored state of a login. Clients and tokens belong to the server that issued them. */
 interface Saved {
   readonly clients: Readonly<Record<string, StoredOAuthClientInformation>>
   readonly tokens: Readonly<Record<string, StoredOAuthTokens>>
   /** The issuer of the tokens in use. */
   readonly issuer?: string
-  /** Rights that the server asked for when nobody could log in: the next login asks for them. */
+  /** Rights that the server asked for when no one could log in: the next login asks for them. */
   readonly wanted?: string
 }
 
@@ -140,7 +140,7 @@ export class SavedLogin implements OAuthClientProvider {
   }
 
   /**
-   * Notes which rights the server wants. Throws if only a login can help and nobody is there who could log in: neither the server
+   * Notes which rights the server requires. Throws if only a login can help and no one can log in: neither the server
    * nor the one that it names for logins gets further requests.
    */
   async refused(response: Response): Promise<void> {
@@ -159,7 +159,7 @@ export class SavedLogin implements OAuthClientProvider {
 
   /**
    * Sends a request for new tokens, one at a time over all processes: most servers accept a refresh token once. If another process
-   * has got new ones meanwhile, these are the answer.
+   * has got new ones in the meantime, these are the answer.
    */
   refresh(token: string, send: () => Promise<Response>): Promise<Response> {
     return this.#options.tokens.exclusively(this.#key, async () => {
@@ -226,7 +226,7 @@ function loginNeeded(name: string, scopes?: string): LonghaulError {
   })
 }
 
-/** Each once. What is no scope by the standard is left out. */
+/** Each once. A scope that the standard does not allow is omitted. */
 function allScopes(...given: readonly (string | null | undefined)[]): string {
   const scopes = given.flatMap((each) => each?.split(" ") ?? [])
   return [...new Set(scopes)]

@@ -23,7 +23,7 @@ export class Pins {
     this.#server = server
   }
 
-  /** The tools that differ from the pinned ones. If none are pinned, these are. A renamed tool is new: nobody knows its name. */
+  /** The tools that differ from the pinned ones. If none are pinned, these are. A renamed tool is new. */
   async changed(tools: readonly McpTool[]): Promise<readonly ChangedTool[]> {
     const now = this.#definitions(tools)
     const pinned = await this.#pinned(now)
@@ -92,7 +92,7 @@ type PinnedServer = Pick<ServerConnection, "name" | "server" | "masked">
 
 type Definitions = Readonly<Record<string, JsonObject>>
 
-/** One that is new, or differs from what is pinned, with the difference for people. */
+/** A tool that is new, or differs from what is pinned, with the difference for people. */
 export interface ChangedTool {
   readonly name: string
   readonly difference: string

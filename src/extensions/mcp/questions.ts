@@ -35,7 +35,7 @@ export function readQuestion(server: string, params: Json | undefined): ServerQu
   return { kind: "form", message, fields, schema }
 }
 
-/** The question as people see it. The server's words are marked as such. `problem`: why the last answer was not used. */
+/** The question as people see it. The server's words are marked. `problem`: why the last answer was not used. */
 export function questionText(server: string, question: ServerQuestion, problem?: string): string {
   const notSent = problem === undefined ? [] : [`The last answer was not sent to the server: ${problem}`]
   const message = quoted(question.message)

@@ -17,7 +17,7 @@ import {
   type SamplingRequest,
 } from "./handlers.ts"
 
-/** What a server may request of the run. Only what it may request is declared to it. */
+/** The requests that a server may send to the run. Only these are declared to it. */
 export function serverRequests(
   run: ExtensionRun,
   name: string,
@@ -53,7 +53,7 @@ export function serverRequests(
       }
       if (elicit) {
         client.setRequestHandler("elicitation/create", async ({ params }) => {
-          // A person may never answer: the server must not wait for ever.
+          // A person may never answer: the server must not wait indefinitely.
           const given = await withTimeout(ELICIT_MS, signal, (limit) =>
             orAborted(elicit(readElicitation(params), { serverName: name, runId, signal: limit }), limit),
           )
@@ -69,7 +69,7 @@ export function serverRequests(
       if (method === "sampling/createMessage" && server.allowSampling) return sampleFor(name, params, sample)
       throw new ToolError(
         "denied",
-        `The MCP server ${name} requested ${visible(method).slice(0, 100)}, which it may not.`,
+        `The MCP server ${name} requested ${visible(method).slice(0, 100)}, which is not permitted.`,
       )
     },
   }

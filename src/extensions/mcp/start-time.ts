@@ -1,6 +1,6 @@
 import type { McpServer } from "../../contract/mcp.ts"
 
-/** How long a server may take to come up. */
+/** How long a server may take to start. */
 export function startMs(server: McpServer): number {
   const [, program = ""] = ("command" in server && /([^\\/]+?)(?:\.(?:cmd|exe))?$/i.exec(server.command)) || []
   return INSTALLERS.includes(program.toLowerCase()) ? INSTALL_MS : START_MS

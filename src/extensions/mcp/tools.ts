@@ -33,7 +33,7 @@ export function serverTool(connection: ServerConnection, definition: Definition)
   }
 }
 
-/** A server's word counts only if the host trusts it: a call that is wrongly repeated cannot be undone. */
+/** A server's statement counts only if the host trusts it: a call that is wrongly repeated cannot be undone. */
 function effectOf({ hints }: Definition, isTrusted: boolean): Effect {
   if (isTrusted && hints.readOnlyHint === true) return "none"
   return isTrusted && hints.idempotentHint === true ? "repeatable" : "once"

@@ -46,7 +46,7 @@ async function open(run: ExtensionRun, options: MemoryOptions): Promise<OpenedEx
   const items = new MemoryItems(run.shared, space)
   const episodes = new Episodes(run.shared, space)
   const { text, isCut } = run.recorded ? { isCut: false } : await remembered(items, run.task, budget)
-  if (isCut) run.warn("memory_cut", "Rules and profile are longer than their budget: the end of them was left out.")
+  if (isCut) run.warn("memory_cut", "Rules and profile are longer than their budget: their end was omitted.")
   const isWritten = mode === "read-write"
   return {
     ...(text !== undefined && { instructions: text }),

@@ -108,7 +108,7 @@ function formatItem({ kind, text, at, run, agent, replaces }: MemoryItem): strin
   return ["---", ...lines, "---", text, ""].join("\n")
 }
 
-/** A person may leave the fields out. Null: there is no text. */
+/** A person may omit the fields. Null: there is no text. */
 function parseItem(kind: ItemKind, id: string, bytes: Uint8Array): MemoryItem | null {
   const lines = new TextDecoder().decode(bytes).split(/\r?\n/)
   const end = lines[0] === "---" ? lines.indexOf("---", 1) : -1

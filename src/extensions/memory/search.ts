@@ -6,7 +6,7 @@ export interface Found<Value> {
   readonly value: Value
 }
 
-/** Those that have words of the query, the closest first. */
+/** The items that have words of the query, the closest first. */
 export async function closestTo<Value>(
   query: string,
   among: readonly Found<Value>[],

@@ -1,11 +1,11 @@
-/** What a skill says about itself, as agentskills.io defines it. */
+/** A skill's description of itself, as agentskills.io defines it. */
 export interface SkillHeader {
   readonly name: string
   readonly description: string
   readonly license?: string
   readonly compatibility?: string
   readonly metadata?: Readonly<Record<string, string>>
-  /** A wish: it grants nothing. */
+  /** A request: it grants nothing. */
   readonly allowedTools?: readonly string[]
 }
 

@@ -26,7 +26,7 @@ export function commandArguments(args: Json): readonly (string | undefined)[] {
   })
 }
 
-/** The folders in which a shell is told to run a command. One that is there and not a text is undefined. */
+/** The folders in which a shell has to run a command. One that is present and not a string is undefined. */
 export function folderArguments(args: Json): readonly (string | undefined)[] {
   return membersOf(args).flatMap(([name, value]) =>
     folderNames.has(plain(name)) && value !== null && value !== "" ? [ifText(value)] : [],

@@ -29,7 +29,7 @@ export function firstKept(said: readonly TurnMessage[], { through, kept = 0 }: C
   return (later === -1 ? said.length : later) - (through === 0 ? kept : 0)
 }
 
-/** What people said stays in turn 0, so that the next head finds the task again: their last message there. */
+/** Messages of people stay in turn 0, so that the next head finds the task again: their last message there. */
 function headOf({ through, messages }: ConversationHead): readonly TurnMessage[] {
   return messages.map((message) => ({ turn: isSummary(message) ? through : 0, message }))
 }

@@ -2,7 +2,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import { whyNotJson } from "../json.ts"
 import { checkKeys, isObject, kindOf } from "../known-keys.ts"
 
-/** What a setting may be. A list means any of them. */
+/** The possible values of a setting. A list means any of them. */
 export type Field = Kind | Part | readonly (Kind | Part)[]
 
 type Kind =
@@ -29,7 +29,7 @@ export interface Part {
   /** The settings of an object. */
   readonly shape?: Readonly<Record<string, Entry>>
   readonly isOpen?: boolean
-  /** The members of a value that something else makes: others are not looked at. */
+  /** The members of a value that something else creates: others are not checked. */
   readonly members?: Readonly<Record<string, Entry>>
   readonly fix?: string
 }
@@ -52,7 +52,7 @@ export const recordOf = (field: Field): Part => ({ record: field })
 export const shapeOf = <Options>(shape: Shape<Options>): Part => ({ shape })
 /** An object that may have other members: of unknown keys only near misses are rejected. */
 export const openShapeOf = <Options>(shape: Shape<Options>): Part => ({ shape, isOpen: true })
-/** What another function returns, or an object of a class: it may have other members. */
+/** The return value of another function, or an object of a class: it may have other members. */
 export const having = (members: Readonly<Record<string, Entry>>, fix?: string): Part => ({
   members,
   ...(fix !== undefined && { fix }),

@@ -4,7 +4,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * True if a value that nobody declared has to be masked: it looks like a credential, or its name says so and it is no common word.
+ * True if an undeclared value has to be masked: it looks like a credential, or its name says so and it is not a common word.
  * Everything else is ordinary text, which files contain, too: masked in what a model reads, it would be written back as a reference.
  */
 export function isCredential(name: string, value: string): boolean {
@@ -39,7 +39,7 @@ function isCommon(value: string): boolean {
 
 const MIN_RANDOM_LENGTH = 8
 
-/** What configuration and code are full of. */
+/** Words that are common in configuration and code. */
 const commonWords: ReadonlySet<string> = new Set(
   `access account accounts action active admin administrator age agent all allow alpha always amount and anonymous any anyone api app apple
   application apps archive area arn asia async auth authorization auto automatic aws azure b backend backup bar base basic bearer beta

@@ -80,7 +80,7 @@ function dumpHits(
 const wrapped = /[\w+/=-]{40}\r?\n/
 const lineBreak = /(?<=[\w+/=-]{40})\r?\n[ \t]{0,8}(?=[\w+/=-])/g
 const dumpLine = /(?:^|\n)[0-9a-f]{6,8}:? {1,2}(?:[0-9a-f]{2,4} )|(?:[0-9a-f]{2} ){3}/i
-/** Of xxd, hexdump and od, with or without the offset, and with or without the text beside the bytes. */
+/** Of xxd, hexdump and od, with or without the offset, and with or without the text next to the bytes. */
 const hexLines =
   /^((?:[0-9a-f]{6,8}:?)? {0,2})((?:(?:[0-9a-f]{2}){1,2} {1,2}){1,16}(?:[0-9a-f]{2}){0,2})(?: [^\n]*|\|[^\n]*)?$/gim
 /** An array of numbers, and the decimal dump of od. */

@@ -16,7 +16,7 @@ export function checkSecret(name: string, value: unknown): string | undefined {
     )
   }
   if (typeof value !== "string") {
-    throw new LonghaulError("config_invalid", `The secret ${name} is not a text.`, {
+    throw new LonghaulError("config_invalid", `The secret ${name} is not a string.`, {
       fix: "Pass it as a string, or as a function that returns one.",
     })
   }

@@ -73,7 +73,7 @@ export class RedactedStream {
     let from = Math.max(0, text.length - values.longest)
     for (const hit of known) {
       if (hit.end <= from) continue
-      // One that starts where a complete one does is longer than it.
+      // A match that starts where a complete one does is longer than it.
       const at = values.unfinished(text, from, hit.at + 1)
       if (at !== -1) return at
       from = hit.end

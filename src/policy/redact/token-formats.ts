@@ -68,7 +68,7 @@ export const tokenFormats: readonly TokenFormat[] = [
     },
   ),
   format("url", "(://[^\\s/@:\"'<>{}]{0,128}:)[^\\s/@\"'<>{}]{1,256}(?=@)", ["://"], { anywhere: true }),
-  // A key without its end is cut: what is there is masked all the same.
+  // A key without its end is cut: the part that is present is masked anyway.
   format(
     "private-key",
     "-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----" +

@@ -66,7 +66,7 @@ const matcherKeys = keys<Matcher>()(
   "sandboxed",
 )
 
-/** Returns the tool patterns; undefined if the matcher is no object. */
+/** Returns the tool patterns; undefined if the matcher is not an object. */
 function checkMatcher(
   place: string,
   matcher: unknown,
@@ -193,7 +193,7 @@ function checkToolParts(
   }
 }
 
-/** What a tool must be able to do for a key to apply to it. The words of a command may be paths. */
+/** The capabilities that a tool needs for a key to apply to it. The words of a command may be paths. */
 const partsOf: Readonly<Record<string, readonly Capability[]>> = {
   read: ["read", "exec"],
   write: ["write", "exec"],

@@ -5,17 +5,17 @@ import type { PathUse } from "./path-pattern.ts"
 /** The words of a command that may be paths. */
 interface NamedPaths {
   readonly named: readonly { readonly path: string; readonly can: PathUse }[]
-  /** What is done with further paths, which are not known: a word is computed, or leads elsewhere by then. */
+  /** The use of further paths, which are not known: a word is computed, or leads elsewhere by then. */
   readonly unknown: readonly PathUse[]
 }
 
-/** For refusals only: most words are not paths, and a program may use others than those that it is given. */
+/** For refusals only: most words are not paths, and a program may use other paths than those that it is given. */
 export function pathsOfCommand(command: ShellCommand, line: ReadableLine): NamedPaths {
   const [program, ...args] = command.words
   const can = usesOfProgram(command)
   const given = args.map((word) => ({ word, can }))
   for (const { target, access } of line.redirects) given.push({ word: target, can: access })
-  // Without a slash the shell searches it elsewhere.
+  // Without a slash, the shell looks it up on PATH.
   if (program?.text.includes("/")) given.push({ word: program, can: undefined })
   const isMoved = line.commands.some((each) => each !== command && changesPaths(each))
   const isHere = ({ text, isFixed }: Word) => isFixed && (!line.changesFolder || text.startsWith("/"))

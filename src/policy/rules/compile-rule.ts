@@ -124,7 +124,7 @@ export function isUnconditional({ condition, except }: CompiledRule): boolean {
 
 /**
  * A refusal applies if one path of the call may be meant, a permission only if all of them certainly are. An exception
- * is the opposite of its rule.
+ * is matched the opposite way.
  */
 export function appliesTo(rule: CompiledRule, facts: RuleFacts): boolean {
   const isPermission = rule.verdict === "allow"

@@ -24,7 +24,7 @@ import { compileTool, namesOf } from "./tool-names.ts"
 export interface CompileOptions {
   /** Without it, paths are compared only as written: use it wherever there is a file system. */
   readonly resolvePath?: ResolvePath
-  /** Without it, a command that reads everything below a folder is asked wherever a rule could refuse something there. */
+  /** Without it, a command that reads everything below a folder is asked about wherever a rule could refuse something there. */
   readonly listFolder?: (path: string) => Promise<readonly FileEntry[]>
   /** For patterns that start with `~/`. */
   readonly homeFolder?: string
@@ -139,7 +139,7 @@ function applicable({ document, source, restrictsOnly = false }: PolicySource): 
   return { source, rules: rules.filter(({ rule }) => keeps(rule)), settings }
 }
 
-/** Whether rules allow all calls of a tool, say nothing about any, or something else. `can`: all that they can do, if known. */
+/** Determines whether rules allow all calls of a tool, say nothing about any, or something else. `can`: all that they can do, if known. */
 function allowedCalls(
   tool: string,
   can: readonly Capability[] | undefined,

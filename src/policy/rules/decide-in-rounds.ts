@@ -68,7 +68,7 @@ interface Rewritten {
   readonly rules: readonly CompiledRule[]
 }
 
-/** Undefined if two rules disagree: order means nothing, so neither may win. */
+/** Undefined if two rules disagree: the order of rules does not matter, so neither may win. */
 function rewritten(given: Json, steps: readonly Step[]): Rewritten | undefined {
   const changing = new Set(steps.flatMap(({ rules }) => rules.filter(({ changes }) => changes.length > 0)))
   let args = given

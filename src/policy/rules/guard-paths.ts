@@ -48,7 +48,7 @@ export async function guardOf(
     const { verdict } = stepFor(call.tool, all, factsAt(real, can), { default: fallback })
     return strictness(verdict) <= strictness("allow")
   }
-  /** A permission to search a folder is one for what is below it, and for the files above it that say what to ignore. */
+  /** A permission to search a folder also covers what is below it, and the files above it that say what to ignore. */
   const isBelowPermitted = (real: string, can: "read" | "write") =>
     ignoreFile.test(real) || (real !== "/" && isPermitted(real.slice(0, Math.max(1, real.lastIndexOf("/"))), can))
 

@@ -37,7 +37,7 @@ export async function importClaudeSettings(settings: unknown): Promise<ImportedS
     for (const text of given) {
       total++
       const setting = `${verdict}: ${typeof text === "string" ? text : kindOf(text)}`
-      const result = typeof text === "string" ? translateRule(text, verdict) : { note: "It is not a text." }
+      const result = typeof text === "string" ? translateRule(text, verdict) : { note: "It is not a string." }
       if ("matcher" in result) found.push({ setting, rule: { [verdict]: result.matcher } })
       else if (verdict !== "allow" && "tool" in result) lost.push({ setting, tool: result.tool ?? [] })
       if (result.note !== undefined) notes.push({ setting, note: result.note })
@@ -72,7 +72,7 @@ interface LostRefusal {
   readonly tool: readonly string[]
 }
 
-/** A rule that is no valid pattern here is left out. */
+/** A rule that is not a valid pattern here is omitted. */
 async function withoutInvalid(
   given: readonly NamedRule[],
   fallback: RuleVerdict,
@@ -129,7 +129,7 @@ function modeOf(mode: unknown, notes: { setting: string; note: string }[]) {
     case "dontAsk":
       return { default: "deny", rules: none } as const
     default:
-      notes.push({ setting, note: "It is not translated: whatever no rule allows is asked." })
+      notes.push({ setting, note: "It is not translated: calls that no rule allows are asked about." })
       return { default: "ask", rules: none } as const
   }
 }

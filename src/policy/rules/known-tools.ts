@@ -10,7 +10,7 @@ import { bashUses, shellUses } from "../../tools/uses.ts"
 import { fetchUses, webSearchUses } from "../../tools/web/uses.ts"
 
 /**
- * What the tools of the library declare, by name: for calls of other software, of which only the name and the arguments are known,
+ * The declarations of the tools of the library, by name: for calls of other software, of which only the name and the arguments are known,
  * and to check rules. A test compares it with the tools.
  */
 export const knownTools: ReadonlyMap<string, UsesOf> = new Map<string, UsesOf>([
@@ -56,7 +56,7 @@ export const writers: readonly string[] = ["Write", "Edit", "MultiEdit", "ApplyP
 /** The value of an argument that rules compare. Undefined: it is there, but it is not a text. */
 export type Part = string | undefined
 
-/** What one call uses. `isKnown` false: only the names of its arguments tell, and what it does with a path is unknown. */
+/** The use of one call. `isKnown` false: only the names of its arguments show it, and what it does with a path is unknown. */
 export interface CallUses extends Uses {
   readonly isKnown: boolean
   /** The paths of a call whose use is unknown. */

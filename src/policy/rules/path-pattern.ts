@@ -22,7 +22,7 @@ export function isRefused(patterns: readonly PathPattern[], { spellings }: PathS
   return spellings.length === 0 || spellings.some((each) => patterns.some((pattern) => pattern.refuses(each)))
 }
 
-/** What a call does with a path. Undefined: unknown. */
+/** How a call uses a path. Undefined: unknown. */
 export type PathUse = "read" | "write" | undefined
 
 /** One path of a call: as written and resolved. Without spellings it can be any path. */

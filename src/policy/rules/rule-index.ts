@@ -5,7 +5,7 @@ import { type NamedCall, namesOf } from "./tool-names.ts"
 /** The rules that can apply to calls of one tool. */
 export interface ToolRules {
   readonly all: readonly CompiledRule[]
-  /** Those that refuse to read paths, to the tool or to Read. */
+  /** The rules that refuse to read paths, to the tool or to Read. */
   readonly hiding: readonly CompiledRule[]
   /** Some rule compares paths. */
   readonly usesPath: boolean

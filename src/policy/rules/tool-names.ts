@@ -3,7 +3,7 @@ import { memberOf } from "../../lib/access/arguments.ts"
 import { mcpSafe } from "../../lib/mcp-servers.ts"
 import { matchesText } from "./glob.ts"
 
-/** Whether the name of a tool fits a pattern. A permission needs a name with a single meaning. */
+/** True if the name of a tool fits a pattern. A permission needs a name with a single meaning. */
 export type ToolPattern = (name: string, isPermission?: boolean) => boolean
 
 /**

@@ -1,7 +1,7 @@
 import type { Matcher, RuleVerdict } from "../../contract/policy.ts"
 import { readers, writers } from "./known-tools.ts"
 
-/** A matcher with the same meaning; or a note why there is none. A note beside a matcher says what is different. */
+/** A matcher with the same meaning; or a note why there is none. A note with a matcher says what is different. */
 export type Translated =
   | { readonly matcher: Matcher; readonly note?: string }
   /** `tool`: the tools that it is about. If a refusal is lost, no permission for them may be translated. */

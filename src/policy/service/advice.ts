@@ -1,6 +1,6 @@
 import { ServiceFailure } from "./exchange.ts"
 
-/** What the user can do about a request that failed, and whether the same request may succeed later. */
+/** Advice to the user about a request that failed, and whether the same request may succeed later. */
 export function adviceOn(failure: unknown, url: URL): { readonly fix: string; readonly retryable: boolean } {
   // Without credentials and a query.
   const address = `${url.origin}${url.pathname}`

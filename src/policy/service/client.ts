@@ -180,7 +180,7 @@ export class PolicyClient implements ToolPolicy {
 
 /**
  * Sends the events of a synthetic session, to check that the service receives them. Rejects with `policy_unavailable` if one is not
- * accepted, or if something else than a policy service answers.
+ * accepted, or if something other than a policy service answers.
  */
 export async function sendPolicyPreflight(
   client: PolicyClient,

@@ -30,7 +30,7 @@ export interface ServiceClientSettings {
 
 /**
  * Sends one request. One deadline covers headers and body; no redirect is followed, since it would carry the key elsewhere. A request
- * that the caller aborts is no silence of the service.
+ * that the caller aborts is not a silence of the service.
  */
 export function exchange(
   { fetch, timeoutMs }: ServiceClientSettings,

@@ -45,7 +45,7 @@ export function withCapped(message: Json, names: readonly string[], maxBytes: nu
 
 /** Throws for every answer to an event but 202 with an object or nothing: any web server may answer with 200. */
 export function checkAccepted({ status, text }: ServiceResponse): void {
-  if (status !== 202) throw new ServiceFailure("answer", `What answered with status ${status} is no policy service.`)
+  if (status !== 202) throw new ServiceFailure("answer", `A policy service does not answer with status ${status}.`)
   if (text.trim() !== "") jsonObjectIn(text)
 }
 

@@ -30,7 +30,7 @@ export async function runTool<Output>(policy: ToolPolicy, options: RunToolOption
 
 /** The use that may run, with the arguments of the policy. Throws `BlockedError` if the call is not allowed. */
 export async function allowedUse(policy: ToolPolicy, given: ToolUse): Promise<ToolUse> {
-  // Nobody may change the arguments after they were decided: not the caller, and not the policy.
+  // The arguments must not change after the decision: neither the caller nor the policy may change them.
   const asked = { ...given, toolInput: jsonCopy(given.toolInput), toolUseId: given.toolUseId ?? newNonce() }
   const verdict = await verdictOf("deny", () => policy.preTool({ ...asked, toolInput: jsonCopy(asked.toolInput) }))
   if (verdict.decision !== "allow") throw blocked(asked, verdict)
@@ -87,7 +87,7 @@ async function reportFailure(
   await policy.send?.({ event: "PostToolUseFailure", ...facts, ...failureTexts(error) })
 }
 
-/** What a failed tool told: programs that fail leave their output in the exception. The client bounds the texts. */
+/** The report of a failed tool: programs that fail leave their output in the exception. The client bounds the texts. */
 function failureTexts(error: unknown): Pick<PolicyEvent, "error" | "stdout" | "stderr" | "output"> {
   const texts = (["stdout", "stderr", "output"] as const).flatMap((name) => {
     const text = memberText(error, name)
@@ -96,7 +96,7 @@ function failureTexts(error: unknown): Pick<PolicyEvent, "error" | "stdout" | "s
   return { error: messageOf(error), ...Object.fromEntries(texts) }
 }
 
-/** Undefined if there is none, or none that can be written: the rest of the failure is reported all the same. */
+/** Undefined if there is none, or none that can be written: the rest of the failure is reported anyway. */
 function memberText(error: unknown, name: string): string | undefined {
   try {
     const value: unknown = typeof error === "object" && error !== null ? Reflect.get(error, name) : undefined

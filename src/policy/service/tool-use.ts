@@ -42,7 +42,7 @@ export interface PolicyEvent {
   readonly error?: string
   readonly stdout?: string
   readonly stderr?: string
-  /** What a failed tool wrote, where its streams are not known apart. */
+  /** The output of a failed tool, where its streams are not separate. */
   readonly output?: string
 }
 
@@ -50,7 +50,7 @@ export interface PolicyEvent {
 export interface ToolPolicy {
   preTool(use: ToolUse): Promise<ServiceVerdict>
   postTool(use: ToolUse, output: ToolUseOutput): Promise<ServiceVerdict>
-  /** Reports an event of the session, if the policy wants events. Rejects only if `strict`. */
+  /** Reports an event of the session, if the policy receives events. Rejects only if `strict`. */
   send?(event: PolicyEvent, options?: { readonly strict?: boolean }): Promise<void>
 }
 

@@ -2,7 +2,7 @@ import { reject } from "./unreadable.ts"
 
 /**
  * Removes the quotes and escapes of a word in which nothing is substituted. Returns undefined if the shell may still
- * replace it by other text: globs, braces and tildes. A second reading beside the parser's: both must agree.
+ * replace it by other text: globs, braces and tildes. A second reading in addition to the parser's: both must agree.
  */
 export function literalText(source: string): string | undefined {
   let text = ""

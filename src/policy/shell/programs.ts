@@ -1,6 +1,6 @@
 import type { Redirect, ShellCommand, Word } from "./command-line.ts"
 
-/** What a program does with the paths that are its arguments. Undefined: it may do both. */
+/** How a program uses the paths that are its arguments. Undefined: it may do both. */
 export function usesOfProgram({ words: [program, ...args] }: ShellCommand): "read" | "write" | undefined {
   // A program of the same name elsewhere may do anything.
   const name = program?.text.replace(/^\/(usr\/)?bin\//, "") ?? ""
@@ -30,7 +30,7 @@ function outputOption(name: string, text: string): RegExpExecArray | undefined {
   return outputOptions.get(name)?.exec(text) ?? undefined
 }
 
-/** Files that options make a command write or read, as a redirect would: a permission for its words is none for them. */
+/** Files that options make a command write or read, as a redirect would: a permission for its words does not cover them. */
 export function redirectsOfOptions(command: ShellCommand): readonly Redirect[] {
   const [program, ...args] = command.words
   const name = nameOf(program)
@@ -46,7 +46,7 @@ export function redirectsOfOptions(command: ShellCommand): readonly Redirect[] {
   })
 }
 
-/** `git diff` compares any two files if it is told so, or if one of them is outside the repository. */
+/** `git diff` compares any two files with an option for it, or if one of them is outside the repository. */
 function comparedByGit(args: readonly Word[]): readonly Redirect[] {
   const start = args.findIndex(({ text }) => text === "diff")
   if (start === -1) return []
@@ -55,7 +55,7 @@ function comparedByGit(args: readonly Word[]): readonly Redirect[] {
   return isAny ? files.map((target) => ({ access: "read", target })) : []
 }
 
-/** Folders that the paths of a command start from: its own, or one that it is told to change to, as with `git -C a` and `tar -C a`. */
+/** Folders that the paths of a command start from: its own, or one that an option changes to, as with `git -C a` and `tar -C a`. */
 export function foldersOf({ words: [program, ...args] }: ShellCommand): readonly string[] {
   const isGit = nameOf(program) === "git"
   // Behind its command, git has other options of this name.
@@ -83,7 +83,7 @@ export function pathsIn(folders: readonly string[], path: string): readonly stri
   return folders.map((folder) => (folder === "." ? path : `${folder}/${path}`))
 }
 
-/** Commands that are there to make links. */
+/** Commands whose purpose is to make links. */
 export function makesLink({ words: [program, ...args] }: ShellCommand): boolean {
   const name = nameOf(program)
   if (name === "cp") return args.some(({ text, isFixed }) => !isFixed || /^(-[a-zA-Z]*[sl]|--(sym|link))/.test(text))

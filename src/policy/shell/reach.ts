@@ -2,7 +2,7 @@ import type { ShellCommand } from "./command-line.ts"
 import { foldersOf, pathsIn } from "./programs.ts"
 import { gitCommands, programs, type Reaching } from "./reaching-programs.ts"
 
-/** What a command does beyond the paths and programs that its words name. */
+/** The reach of a command beyond the paths and programs that its words name. */
 export interface Reach {
   /** It reads everything below these paths. */
   readonly below: readonly string[]

@@ -3,7 +3,7 @@ const SETTING =
   /^(COLUMNS|DEBIAN_FRONTEND|DEBUG|GOARCH|GOOS|HOST|LINES|LOG_LEVEL|NODE_ENV|PORT|PYTHONUNBUFFERED|RUST_BACKTRACE|RUST_LOG|VERBOSE)$/
 const LOCAL = /^([a-z][a-z0-9]*|[A-Z])$/
 
-/** Variables that change no more than what a program prints. */
+/** Variables that change only what a program prints. */
 export function isHarmless(name: string): boolean {
   return HARMLESS.test(name)
 }

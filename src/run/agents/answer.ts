@@ -6,7 +6,7 @@ import { addUsage, totalTokens } from "../../lib/usage.ts"
 import { usesOf } from "../../policy/rules/known-tools.ts"
 import type { KeepWhole } from "../../tools/kernel/dispatch.ts"
 
-/** What the agent that started another one gets: a line of facts by the runtime, then the answer, fenced as data. */
+/** The answer for the agent that started another one: a line of facts by the runtime, then the answer, fenced as data. */
 export async function answerOf(
   agent: { readonly agentId: string; readonly callId: string },
   run: RunProjection,

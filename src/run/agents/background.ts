@@ -55,7 +55,7 @@ export class BackgroundAgents {
     for (const pending of this.#refused.splice(0)) this.#deliver(pending)
     const isOver = () => this.#working.size === 0 || controls.hasUnread || controls.stopping
     if (isOver()) return
-    // What the model said is durable while others work.
+    // The model's text is durable while others work.
     journal.flushSoon()
     await this.#withoutSlot(async () => {
       while (!isOver()) {

@@ -17,7 +17,7 @@ import { fetchData } from "../../settings/tools/fetch-data.ts"
 import { createDispatcher } from "../../tools/kernel/dispatch.ts"
 import type { OpenRun } from "../state/open-run.ts"
 
-/** What an agent always has in common with the one that started it, also when it is resumed. */
+/** The settings that an agent always shares with the one that started it, also when it is resumed. */
 export function inheritedInput({ input }: OpenRun, { tools }: NamedType): Pick<CheckedInput, Inherited> {
   const { policies, mcpServers, slice, agents, metadata } = input
   const names = tools?.map((tool) => (typeof tool === "string" ? tool : tool.name))

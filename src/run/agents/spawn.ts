@@ -58,7 +58,7 @@ interface Job {
   readonly tools: readonly Tool[]
   /** Its journal, as far as it exists. */
   readonly row: FoundRow
-  /** What stops it. */
+  /** The controls that stop it. */
   readonly above: RunControls
   /** Saves an answer that is too long. */
   readonly keep: KeepWhole | undefined
@@ -203,7 +203,7 @@ class Spawner {
     const { above } = job
     const slot = new Slot(slots, above.halting)
     await slot.take()
-    // One that exists continues on the next resume.
+    // An existing agent continues on the next resume.
     if (above.stopping) {
       slot.free()
       return job.row.found ? "lost" : "stopped"

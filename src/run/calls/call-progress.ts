@@ -1,6 +1,6 @@
 import type { OpenRun } from "../state/open-run.ts"
 
-/** What a running tool reports, as it may be published. */
+/** A running tool's report, as it may be published. */
 export interface CallProgress {
   tell(message: string): void
   /** Publishes what was held back. */

@@ -20,7 +20,7 @@ export interface AskedCallRunner {
     call: ToolCall,
     options: { readonly begun: boolean; readonly answered: Answered; readonly ruled?: Ruled | undefined },
   ): Promise<ToolOutcome | Suspended>
-  /** Resolves to undefined if the run cannot be recorded any more. */
+  /** Resolves to undefined if the run can no longer be recorded. */
   oneAtATime<Value>(work: () => Promise<Value>): Promise<Value | undefined>
 }
 

@@ -33,7 +33,7 @@ export interface Question {
   readonly question: string
   readonly via: AskVia
   readonly always?: AlwaysScope
-  /** What the rules said. Absent: no rule applies to such calls. */
+  /** The rules' verdict. Absent: no rule applies to such calls. */
   readonly ruled?: Ruled | undefined
   /** The call itself asks. */
   readonly by?: "tool"
@@ -96,7 +96,7 @@ async function refusedOwn(
   return outside ?? showsHidden(final, run.policy.rules, ruled, config.env.files, config.resolvePath)
 }
 
-/** What the rules said, as far as the person who approved the call was asked. `edited`: about other arguments than these. */
+/** The rules' verdict, as far as the person who approved the call was asked. `edited`: about other arguments than these. */
 export function answeredRules({ projection }: OpenRun, ruled: Ruled | undefined, edited = false): Ruled | undefined {
   const { asked } = projection.ask?.request ?? {}
   return ruled === undefined || asked === undefined || edited ? ruled : { ...ruled, asked }
@@ -164,7 +164,7 @@ async function decideByPolicy(
   const allowed = [...(input.before?.allowed ?? []), ...projection.allowed]
   const facts = { risk: seen.risk ?? risk, allowed, isApproved, digest, mask, signal: controls.signal }
   const decision = await pipeline.decideCall(policy, asked, facts)
-  // Nobody was waited for, so that nobody has decided.
+  // The wait was aborted, so no person has decided.
   if (controls.signal.aborted) return { kind: "deny", reason: "the run is being stopped" }
   const { verdict, reasons } = decision
   const isRewritten = decision.args !== asked.args && digest(decision.args) !== digest(asked.args)

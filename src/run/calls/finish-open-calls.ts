@@ -26,7 +26,7 @@ export async function finishOpenCalls(
     const stop = await finishCalls(run, opening.ownerStopped === true)
     if (stop) return stop
     await journal.flush()
-    // What the backend's own session presents again stays open until then.
+    // A call that the backend's own session presents again stays open until then.
     const isReplayed = projection.openCalls.length > 0
     if (projection.stepIsOpen && !isReplayed) journal.append({ type: "turn-end", turn: projection.turns })
     if (opening.message !== undefined) journal.append({ type: "steer", text: opening.message })
@@ -64,7 +64,7 @@ async function finishCalls(run: OpenRun, ownerStopped: boolean): Promise<RunStop
   return isSuspended ? { reason: "suspended", pause: runner.suspension } : undefined
 }
 
-/** The call goes on in the backend's session. */
+/** The call continues in the backend's session. */
 interface Replayed {
   readonly status: "replayed"
 }

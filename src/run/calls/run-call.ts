@@ -42,11 +42,11 @@ export interface ExecuteOptions {
   readonly begun: boolean
   /** Text for the model in front of the result. */
   readonly note?: string
-  /** An earlier process began it: its tool takes it up. */
+  /** An earlier process began it: its tool resumes it. */
   readonly resumed?: boolean
   /** It continues after its question. */
   readonly answered?: Answered
-  /** What the rules said when it was decided. Absent: no rule applies to such calls. */
+  /** The rules' verdict when it was decided. Absent: no rule applies to such calls. */
   readonly ruled?: Ruled | undefined
 }
 
@@ -233,7 +233,7 @@ export class CallRunner implements AskedCallRunner {
     return this.execute({ ...call, args }, { ...changedBy("the policy or a reviewer", args), ruled })
   }
 
-  /** Nobody is asked about a call through another tool that the inner tool would reject. */
+  /** No person is asked about a call through another tool that the inner tool would reject. */
   async #rejectedInside(call: ToolCall): Promise<ToolOutcome | undefined> {
     const { dispatcher } = this.#run.input
     if (call.invalid !== undefined || dispatcher.tool(call.name)?.inner === undefined) return undefined
@@ -244,7 +244,7 @@ export class CallRunner implements AskedCallRunner {
     return orAborted(rejection, this.#run.controls.signal)
   }
 
-  /** Decides about a call, asking a person if need be. Undefined: the run cannot be recorded any more. */
+  /** Decides about a call, asking a person if need be. Undefined: the run can no longer be recorded. */
   async decided(call: ToolCall, decideCall: DecideAgain): Promise<Decided | undefined> {
     const run = this.#run
     return this.oneAtATime<Decided>(async () => {
@@ -252,7 +252,7 @@ export class CallRunner implements AskedCallRunner {
       // A run that is being stopped starts no call, so nothing is left to decide.
       if (run.controls.stopping) return { kind: "allow", args: call.args }
       let verdict: Waited = await decideCall(call, {})
-      // A run that is being released waits for nobody.
+      // A run that is being released does not wait for a person.
       if (verdict.kind === "ask" && verdict.via === "wait" && !run.controls.releasing) {
         verdict = await waitForApproval(run, call, verdict, decideCall)
       }
@@ -348,7 +348,7 @@ export class CallRunner implements AskedCallRunner {
   }
 }
 
-/** What was decided about a call. `suspended`: the run pauses for this question or an earlier one. */
+/** The decision about a call. `suspended`: the run pauses for this question or an earlier one. */
 export type Decided = Exclude<Waited, Question> | { readonly kind: "suspended" }
 
 const notBegun: ExecuteOptions = { begun: false }

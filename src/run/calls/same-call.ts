@@ -26,7 +26,7 @@ export type Confirmed =
   | Question
 
 /**
- * Whether a decision still holds for a call: the policy may have changed since, a deny precedes an approval, and what runs is
+ * Checks whether a decision still holds for a call: the policy may have changed since, a deny precedes an approval, and what runs is
  * exactly what was decided.
  */
 export async function confirm(

@@ -10,11 +10,11 @@ import { decideOwn } from "./decide.ts"
 
 type Finished = BackendEvent & { readonly type: "tool-result" }
 
-/** How a call came to run without a permission: nobody was asked, or it was refused. */
+/** How a call came to run without a permission: no one was asked, or it was refused. */
 export type Ungated = "unasked" | "refused"
 
 /**
- * Finds the calls that a backend ran although nobody permitted them. The run fails if the policy would not have let such a call
+ * Finds the calls that a backend ran without a permission. The run fails if the policy would not have let such a call
  * run as it did: whatever a gate promises, what has happened counts.
  */
 export class UngatedCalls {
@@ -25,7 +25,7 @@ export class UngatedCalls {
   #violation: LonghaulError | undefined
   readonly #onViolation: () => void
 
-  /** `onViolation`: the session must not go on. Called once. */
+  /** `onViolation`: the session must not continue. Called once. */
   constructor(run: OpenRun, onViolation: () => void) {
     this.#run = run
     this.#onViolation = onViolation
@@ -39,7 +39,7 @@ export class UngatedCalls {
 
   answered({ callId }: ToolCall, { kind }: Permit): void {
     const known = this.#calls.get(callId)
-    // A permission counts: the same id is refused beside it and afterwards, while its call runs.
+    // A permission counts: the same id is refused while its call runs and afterwards.
     if (known && known.answer !== "run") known.answer = kind
   }
 
@@ -62,8 +62,8 @@ export class UngatedCalls {
   }
 
   /**
-   * A call that failed: programs report those of tools that they were told not to offer like that, and those of file tools whose
-   * arguments they checked before asking. A command, a request or an unknown tool may have done something all the same.
+   * A call that failed: programs report in this way those of tools that they must not offer, and those of file tools whose
+   * arguments they checked before asking. A command, a request or an unknown tool may have done something anyway.
    */
   #didNothing({ name }: ToolCall): boolean {
     const tool = ownToolOf(this.#run, name)
@@ -85,7 +85,7 @@ export class UngatedCalls {
     journal.append({ type: "warning", code: "call_not_asked", message })
   }
 
-  /** A question to a person counts as a refusal: nobody has answered it. */
+  /** A question to a person counts as a refusal: no one has answered it. */
   async #wouldAllow(call: ToolCall, tool: OwnTool): Promise<boolean> {
     if (!mayUseOwn(this.#run.input.extensions.filter, tool)) return false
     const decided = await decideOwn(this.#run, call, tool)
@@ -93,7 +93,7 @@ export class UngatedCalls {
   }
 }
 
-/** What the backend declares about a tool of its own. Unknown ones are treated with the greatest care. */
+/** The backend's declaration of a tool of its own. Unknown ones are treated with the greatest care. */
 export function ownToolOf({ target }: OpenRun, name: string): OwnTool {
   const known = target.backend.capabilities.ownTools.find((tool) => tool.name === name)
   return known ?? { name, nativeName: name, effect: "once", risk: "high" }

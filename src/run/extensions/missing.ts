@@ -2,7 +2,7 @@ import type { RecordBody } from "../../contract/event.ts"
 import type { RecordedExtension } from "../../contract/extension.ts"
 import type { CheckedInput } from "../../settings/input/input.ts"
 
-/** The extensions that a run drew on and that are not configured in this process. */
+/** The extensions that a run used and that are not configured in this process. */
 export function missingExtensions(
   before: Iterable<RecordedExtension>,
   { extensions, mcpServers }: Pick<CheckedInput, "extensions" | "mcpServers">,
@@ -22,7 +22,7 @@ export function missingWarning({ name, tools, instructions }: RecordedExtension)
     ...(instructions ? ["its instructions"] : []),
   ]
   const lost = parts.length === 0 ? "" : ` Without it the run does not have ${parts.join(" and ")}.`
-  const message = `The run drew on the extension ${name}, which is not configured here.${lost} ${missingFix(name)}`
+  const message = `The run used the extension ${name}, which is not configured here.${lost} ${missingFix(name)}`
   return { type: "warning", code: "extension_missing", message }
 }
 

@@ -91,7 +91,7 @@ export class OpenExtensions {
     }
   }
 
-  /** The tools that the run may use. One that is resumed gets no others than before: its model's tool list is fixed. */
+  /** The tools that the run may use. A resumed run gets the same tools as before: its model's tool list is fixed. */
   #selected(tools: readonly Tool[], recorded: RecordedExtension | undefined): readonly Tool[] {
     const { allowed, disabled = [] } = this.#run.input.extensions.filter
     const before = recorded && new Set(recorded.tools.map(({ name }) => name))
@@ -155,7 +155,7 @@ export class OpenExtensions {
     if (call === undefined) return undefined
     const failure = new LonghaulError(
       "config_invalid",
-      `The run waits for a call of ${call.name}, which is not there.`,
+      `The run waits for a call of ${call.name}, which is not an available tool.`,
       {
         fix: "Make its extension available again, or accept the tools that have changed, then resume the run.",
         retryable: true,

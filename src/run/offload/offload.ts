@@ -28,7 +28,7 @@ export class Offload {
     this.#run = run
     const isOffered = run.input.dispatcher.tool(fetchData.name) === fetchData
     this.#results = isOffered ? new RunResults(run, env) : undefined
-    // What the model could not get back stays in the conversation.
+    // A result that the model could not fetch again stays in the conversation.
     this.#settings = isOffered ? offloadSettings(run.input.compaction) : undefined
   }
 

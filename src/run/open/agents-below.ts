@@ -6,7 +6,7 @@ import { inspectRun } from "../../runs/read-runs.ts"
 import type { ResolvedConfig } from "../../settings/config/config.ts"
 import { AGENT } from "../../settings/tools/agent-tools.ts"
 
-/** What the agents below a run have spent, and how many there are. */
+/** The spending of the agents below a run, and their number. */
 export interface AgentsBelow {
   readonly tokens: number
   readonly usd: number
@@ -36,7 +36,7 @@ async function totalsOf(config: ResolvedConfig, key: RunKey): Promise<AgentsBelo
   const projection = (await inspectRun(config, key))?.projection
   if (projection === undefined) return { ...none, agents: 1 }
   const { spent, turns } = projection
-  // Its owner is gone or will be fenced: the turn under way is lost.
+  // Its owner is dead or will be fenced: the turn under way is lost.
   spent.lose()
   const own = { tokens: spent.tokens, usd: spent.usd, turns, agents: 1 }
   return plus(own, await agentsBelow(config, key, projection))

@@ -125,8 +125,8 @@ function withSummariser({ chain, compaction }: CheckedInput): readonly { readonl
 }
 
 /**
- * The session to go on with: of the same backend, in the same folder, and stored by it. Not that of the run which was forked. Not if it ended in the middle of a step
- * other than by a pause: then only the journal tells what happened.
+ * The session to continue: of the same backend, in the same folder, and stored by it. Not that of the run which was forked. Not if it ended in the middle of a step
+ * other than by a pause: then only the journal shows what happened.
  */
 export function sessionLeft(run: RunProjection, { backend }: RunTarget, cwd: string): SessionRef | undefined {
   const { forkOf, resumedFrom, stepIsOpen } = run

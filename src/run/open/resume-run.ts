@@ -82,7 +82,7 @@ async function planned(
   const recalled = await recalledInput(config, projection, given, from)
   const checked = { ...recalled, ...inherited, ...(before && { before }) }
   requireTypes(projection, checked)
-  // What an agent is handed down has been redacted above it.
+  // The input that an agent is handed down has been redacted above it.
   const input = redactedAnswer(config, key, projection, checked, given, inherited !== undefined)
   const decided = decisionOf(config, projection, input)
   requireExtensions(projection, checked, decided)

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../lib/json.ts"
 import { usesOf } from "../../policy/rules/known-tools.ts"
 import type { OpenRun } from "../state/open-run.ts"
 
-/** What a summary must not lose, from the journal: files, background commands, agents, tasks, tools that were found and stored results. */
+/** The facts that a summary must not lose, from the journal: files, background commands, agents, tasks, tools that were found and stored results. */
 export async function compactionFacts({ projection, input }: OpenRun): Promise<string> {
   const calls = [...projection.calls.values()].filter(({ outcome }) => outcome?.status === "ok")
   const changed = await filesOf(calls, "write")
@@ -58,7 +58,7 @@ function runningShells(calls: readonly ProjectedCall[]): readonly string[] {
   return [...shells.values()]
 }
 
-/** Those whose answer the model has not received. */
+/** The agents whose answer the model has not received. */
 function workingAgents({ agents }: RunProjection): readonly string[] {
   return Array.from(agents.background.values(), ({ agentId, request }) => {
     const { name = request.agent ?? "" } = agents.byId.get(agentId) ?? {}

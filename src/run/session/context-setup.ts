@@ -4,7 +4,7 @@ import { lookUpContextTokens } from "../../observe/price.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import type { Prepared } from "./prepare.ts"
 
-/** What the backend needs to shorten the conversation. Undefined: it must not, or does not send it. */
+/** The settings with which the backend shortens the conversation. Undefined: it must not, or does not send it. */
 export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<ContextSetup | undefined> {
   const { input, target, projection, redactor } = run
   const { compaction } = input
@@ -20,7 +20,7 @@ export async function contextSetup(run: OpenRun, prepared: Prepared): Promise<Co
     window: Math.min(known ?? ASSUMED_WINDOW, learnedWindow),
     isAssumed: known === undefined && learnedWindow === Number.POSITIVE_INFINITY,
     ...(model && { model }),
-    // Those of a resumed run were recorded with references.
+    // The instructions of a resumed run were recorded with references.
     ...(instructions !== undefined && { instructions: redactor.again(instructions) }),
     said: prepared.said,
     ...(prepared.measured && { measured: prepared.measured }),

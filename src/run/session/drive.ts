@@ -147,7 +147,7 @@ async function runSession(
 
 const everything: readonly Told[] = ["subagents", "compaction"]
 
-/** Runs the approved calls that the backend can execute outside its model's loop, then tells what became of the open calls. */
+/** Runs the approved calls that the backend can execute outside its model's loop, then reports the outcomes of the open calls. */
 async function continued(
   run: OpenRun,
   session: BackendSession,

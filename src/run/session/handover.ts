@@ -17,8 +17,8 @@ export async function digestFiles({ config, projection, input }: OpenRun): Promi
 }
 
 /**
- * Why another backend must not simply go on: what it would be told no longer agrees with the workspace. Undefined: it may. A run
- * that paused for this reason and is resumed again goes on.
+ * Why another backend must not simply continue: its view of the files no longer agrees with the workspace. Undefined: it may. A run
+ * that paused for this reason and is resumed again continues.
  */
 export async function handoverProblem(run: OpenRun): Promise<string | undefined> {
   const { config, projection, target } = run

@@ -70,7 +70,7 @@ export class SessionHost implements TurnHost {
     this.#own = new OwnCalls(run, this.#calls)
     this.#ungated = new UngatedCalls(run, () => watch.stop({ reason: "interrupted" }))
     this.#redactor = new EventRedactor(run)
-    // Recorded by an earlier session, which the backend goes on with: it presents also those that are settled by now.
+    // Recorded by an earlier session, which the backend continues: it presents also those that are settled by now.
     for (const callId of run.openBefore) {
       this.#calls.announce(callId)
       const call = run.projection.calls.get(callId)
@@ -195,7 +195,7 @@ export class SessionHost implements TurnHost {
     let validationError: string | undefined
     if (output) {
       const whole = await this.#wholeAnswer(redactor.text(text))
-      // A check of the caller's may never settle: it ends with the run.
+      // The caller's check may never settle: it ends with the run.
       validationError = await orAborted(output.review(whole), controls.signal)
       const { validationError: last } = output
       if (last) journal.append({ type: "warning", code: last.code, message: last.message })
@@ -281,7 +281,7 @@ export class SessionHost implements TurnHost {
     return this.#ungated.violation()
   }
 
-  /** Resolves when no tool of the session is running any more. */
+  /** Resolves when no tool of the session is running. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#called.values()].map(({ outcome }) => outcome))
     await this.#own.settled()

@@ -37,7 +37,7 @@ export function historyOrigin({ projection }: OpenRun, { messages }: Prepared): 
   return { kind: "history", messages, turns: projection.turns, brief: () => renderBrief(messages) }
 }
 
-/** What a backend gets to open a session. */
+/** The request with which a backend opens a session. */
 export function openRequest(run: OpenRun, from: HistoryOrigin | SessionOrigin): OpenRequest {
   const { key, input, target, ledger, redactor } = run
   const { system, cwd, limits, settings, form, dispatcher, mcpServers } = input
@@ -49,7 +49,7 @@ export function openRequest(run: OpenRun, from: HistoryOrigin | SessionOrigin): 
     cwd,
     ...(model !== undefined && { model }),
     ...(system !== undefined && { system }),
-    // What a backend can do by itself, it does with its own tools.
+    // A backend uses its own tools for what it can do by itself.
     tools: own.size === 0 ? tools : tools.filter(({ name }) => !own.has(name)),
     withoutTools: withoutTools(run),
     mcpServers,

@@ -27,8 +27,8 @@ async function pricingOf({ config, ledger, target, journal }: OpenRun): Promise<
 }
 
 /**
- * Counts what earlier sessions have used and their programs did not put a price on, because they died before. Returns a stop if nobody
- * knows the price: the run could spend any amount, one crash after another.
+ * Counts the usage of earlier sessions whose programs died before they reported its cost. Returns a stop if the price is not
+ * known: the run could spend any amount, one crash after another.
  */
 export async function countUnpriced({ config, ledger, target, projection }: OpenRun): Promise<Stop | undefined> {
   const { unpriced } = projection.spent

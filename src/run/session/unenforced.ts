@@ -3,7 +3,7 @@ import { allowsAtOnce } from "../../policy/pipeline.ts"
 import { mayUseOwn } from "../../settings/options/extensions.ts"
 import type { OpenRun } from "../state/open-run.ts"
 
-/** Tells once which of the policy's rules the backend can keep a call from passing by. */
+/** Warns once of the policy's rules that calls of the backend can bypass. */
 export function warnOfUnenforced(run: OpenRun): void {
   const { journal, projection } = run
   for (const message of unenforced(run)) {

@@ -1,6 +1,6 @@
 import type { Stop } from "../../contract/backend.ts"
 
-/** Stops a session that gives no sign of life for too long, or must not go on. */
+/** Stops a session that gives no sign of life for too long, or must not continue. */
 export class Watch {
   /** Why the runtime stopped the session, if it did. */
   cause: Stop | undefined
@@ -9,7 +9,7 @@ export class Watch {
   readonly #interrupt: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
   #lastSign = 0
-  /** Calls that the session waits for: it owes no sign of life meanwhile. */
+  /** Calls that the session waits for: it owes no sign of life in the meantime. */
   #waiting = 0
 
   /** `idleMs` undefined: any silence is accepted. `stalled`: why a session without a sign of life stops. */

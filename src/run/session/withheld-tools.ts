@@ -2,11 +2,11 @@ import type { Capabilities } from "../../contract/capabilities.ts"
 import type { ToolFilter } from "../../contract/extension.ts"
 import { mayUseOwn } from "../../settings/options/extensions.ts"
 
-/** What a restriction of a run's tools means for the own tools of its backend. */
+/** The effect of a restriction of a run's tools on the own tools of its backend. */
 export interface WithheldTools {
   /** The tools that the backend starts without, or whose calls are denied. */
   readonly names: readonly string[]
-  /** One that nothing keeps the backend from using; `*`: any that it has not declared. Undefined: there is none. */
+  /** A tool that nothing keeps the backend from using; `*`: any that it has not declared. Undefined: there is none. */
   readonly unstoppable: string | undefined
 }
 

@@ -17,7 +17,7 @@ export interface AgentsInBackground {
   readonly isPending: boolean
   /** Resumes those of earlier processes. */
   resume(): Promise<void>
-  /** Resolves when the model has something to read, when none works any more, or when the run is being stopped. */
+  /** Resolves when the model has something to read, when no agent is working, or when the run is being stopped. */
   wait(): Promise<void>
   /** Waits after the model's last answer, and records what it has to read next. Returns a stop if there is nothing. */
   waitWithoutSession(): Promise<RunStop | undefined>

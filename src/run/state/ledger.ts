@@ -4,7 +4,7 @@ import type { Limits, Usage } from "../../contract/result.ts"
 import { onAbort } from "../../lib/abort.ts"
 import { totalTokens } from "../../lib/usage.ts"
 
-/** What a run has spent: with its agents, but turns apart. */
+/** The spending of a run: with its agents, except for turns. */
 export interface Spent {
   readonly tokens: number
   readonly usd: number
@@ -27,7 +27,7 @@ export class Ledger {
   /** The reserves in the ledger above, by those here. */
   readonly #reservedAbove = new Map<Reserve, Reserve>()
   readonly #spent: { tokens: number; usd: number }
-  /** What is reserved, with the bound that it came from. */
+  /** The reserved amount, with the bound that it came from. */
   readonly #reserved = new Map<Reserve, Reserve>()
   /** The factor by which a call has exceeded its bound. */
   #growth = 1

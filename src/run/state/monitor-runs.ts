@@ -141,7 +141,7 @@ class MonitoredRun {
   }
 }
 
-/** Records messages that arrived while the run, or the agent, had no owner. A resumed run shall continue, so a cancel does not stop it. */
+/** Records messages that arrived while the run, or the agent, had no owner. A resumed run must continue, so a cancel does not stop it. */
 export async function recordWaitingMessages({ folder, journal, projection, redactor }: OpenRun): Promise<void> {
   for (let inbox = projection.nextInbox; ; inbox++) {
     const message = await readMessage(folder, inbox)

@@ -47,7 +47,7 @@ export interface OpenRun {
   output?: AnswerCheck
   /** The backend in use, with its model. */
   target: RunTarget
-  /** The session that the backend goes on with, if the run left one. */
+  /** The session that the backend continues, if the run left one. */
   left: SessionRef | undefined
   /** The calls that were open when the run was resumed. */
   openBefore: readonly string[]
@@ -87,7 +87,7 @@ export interface RunServices {
   readonly execute: ExecuteRun
 }
 
-/** What a run and its agents share in this process. */
+/** The parts that a run and its agents share in this process. */
 export interface SharedTree extends RunServices {
   /** Limits how many agents work at once. */
   readonly slots: Semaphore
@@ -101,11 +101,11 @@ export interface InboxMonitor {
   add(run: OpenRun): () => Promise<void>
   /** Reads the inbox of a monitored run now: an agent that has just ended may have sent a message. */
   readInbox(run: OpenRun): Promise<void>
-  /** Delivers the message in a slot now. False: the run takes no more messages. Undefined: it is not monitored here. */
+  /** Delivers the message in a slot now. False: the run accepts no further messages. Undefined: it is not monitored here. */
   deliver(key: RunKey, slot: number): Promise<boolean | undefined>
 }
 
-/** What this process gives a run beside its input. */
+/** The parts that this process gives a run, apart from its input. */
 export interface RunContext {
   readonly publisher: Publisher
   readonly controls: RunControls

@@ -20,7 +20,7 @@ export interface Opening extends Pick<TakeOptions, "fresh" | "after" | "known" |
   /** Returns the first records of the new owner. `history`: the fold over the existing records; empty for a new run. */
   first(history: RunProjection): readonly RecordBody[]
   /**
-   * Plans the opening again, from records that are not those of `found`: between reading and taking the run, its owner went on
+   * Plans the opening again, from records that are not those of `found`: between reading and taking the run, its owner continued
    * or another process took it. `isExtended`: the records of `found` still count. Absent for a new run, which has no records.
    */
   again?(records: readonly RunRecord[], isExtended: boolean): Promise<Opening>

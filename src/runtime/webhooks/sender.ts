@@ -77,7 +77,7 @@ export class WebhookSender {
     this.#config.executor?.run(work)
   }
 
-  /** Resolves when this process has no more attempts to make. Never rejects. */
+  /** Resolves when this process has no attempts left to make. Never rejects. */
   #begin(key: RunKey, which: Which): Promise<void> {
     const work = this.#deliverEvents(key, which)
       .catch((error) => this.#warn("Webhooks could not be sent now.", key, { error: failureCode(error) }))

@@ -60,7 +60,7 @@ export class Backends {
     return this.#ofHost.has(backend)
   }
 
-  /** Those that are installed and not logged out, in order of preference. Looked up once. */
+  /** The backends that are installed and not logged out, in order of preference. Looked up once. */
   usable(env: BackendEnv): Promise<readonly Backend[]> {
     this.#usable ??= this.#probeAll(env)
     return this.#usable

@@ -38,7 +38,7 @@ function backendOf(sdk: string, executionMode: ExecutionMode): string {
   return sdk === "claude" ? `claude-${executionMode}` : sdk
 }
 
-/** The same; `isBackend`: the backends that the runtime has beside the known ones. */
+/** The same; `isBackend`: the backends that the runtime has in addition to the known ones. */
 export function parsedReference(
   reference: string,
   isBackend: (name: string) => boolean,

@@ -38,7 +38,7 @@ function elsewhere({ model, endpoint }: Parameters<typeof recalledModel>[0], oth
   const began = `The run began with ${model} at ${shown(endpoint ?? undefined)}`
   const now = other ? `here it would use ${shown(other.endpoint)}` : "which was passed as a value and is not given here"
   return new LonghaulError("config_invalid", `${began}; ${now}.`, {
-    fix: "Pass the same model to createRuntime, in `model`, `chain` or where the run had it; or name the one to go on with: resume({ model }).",
+    fix: "Pass the same model to createRuntime, in `model`, `chain` or where the run had it; or name the one to continue with: resume({ model }).",
   })
 }
 

@@ -28,7 +28,7 @@ export function featuresIn(
 
 const CODE: Feature = "code_execution"
 
-/** What the work needs: stated by the caller, and read from the names of the tools and from the task. */
+/** The features that the work needs: stated by the caller, and read from the names of the tools and from the task. */
 export function requirementsOf(
   tools: readonly { readonly name: string }[],
   task: string,
@@ -80,7 +80,7 @@ export function selectBackend(
   }
   const capable = candidates.filter(({ capabilities }) => has(capabilities))
   const [first, ...others] = capable
-  if (first === undefined) return { backend: fallback, reasons: [needs, "No backend has all of it."] }
+  if (first === undefined) return { backend: fallback, reasons: [needs, "No backend has all of these."] }
   const liked = capable.find(({ name }) => name === preferred)
   if (liked) return { backend: liked, reasons: [needs, "It is the preferred one."] }
   const costOf = ({ capabilities }: Backend) => capabilities.usdPer1k.input
@@ -98,6 +98,6 @@ export function selectBackend(
       return { backend, reasons: [needs, `It answers fastest: ${Math.round(latencyOf(backend))} ms, ${how}.`] }
     }
     case "capability_match":
-      return { backend: first, reasons: [needs, "It is the first that has all of it."] }
+      return { backend: first, reasons: [needs, "It is the first that has all of these."] }
   }
 }

@@ -84,7 +84,7 @@ async function targetOf(source: TargetSource, { backend: named, model: given, re
 }
 
 /**
- * The chain of a resumed run, and the entry that continues it: the one that it used last, or another backend by wish. Its entries are
+ * The chain of a resumed run, and the entry that continues it: the one that it used last, or the backend that the caller names. Its entries are
  * the runtime's own, or `own`, by place and name; others are what their names mean here.
  */
 export async function recalledChain(
@@ -154,7 +154,7 @@ function givenElsewhere(name: string): LonghaulError {
     "config_invalid",
     `The run began on a backend ${name} that was passed as a value and is not given here.`,
     {
-      fix: "Pass the same backend to createRuntime, in `backend`, `backends` or `chain`; or name the one to go on with: resume({ backend }).",
+      fix: "Pass the same backend to createRuntime, in `backend`, `backends` or `chain`; or name the one to continue with: resume({ backend }).",
     },
   )
 }

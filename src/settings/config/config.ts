@@ -89,7 +89,7 @@ export interface Defaults {
   readonly defaultModel?: string
   /** Creates one of the host's backends by name, or all their names. */
   readonly backends?: BackendSource
-  /** What the host gives to backends, in addition to the transport. */
+  /** The services that the host gives to backends, in addition to the transport. */
   readonly backendEnv?: Omit<BackendEnv, "transport" | "brand" | "deadlines">
   /** Connects to the MCP servers that a backend does not connect to itself. */
   readonly servers?: ServerExtension
@@ -105,7 +105,7 @@ export interface Defaults {
   close?(): Promise<void>
   /** Sends webhooks; `allow`: hosts that may be private. Default: `fetch`. */
   post?(allow: readonly string[]): WebhookPost
-  /** What the host adds to a policy: files, real paths, services. */
+  /** The services that the host adds to a policy: files, real paths, services. */
   readonly policy?: PolicyHost
   /** Creates a runtime of the same kind with another configuration. `permits`: the slots that its runs share with others. */
   again(config: RuntimeConfig, permits: Semaphore | undefined): Runtime
@@ -118,7 +118,7 @@ export interface ResolvedConfig extends Redaction {
   readonly workspace: string
   readonly store: Store
   readonly workspaceId: string
-  /** Those that runs can name as their output schema. */
+  /** The schemas that runs can name as their output schema. */
   readonly schemas: OutputSchemas
   readonly model?: Model
   /** Throws `config_invalid` if the value is not a model. */
@@ -146,7 +146,7 @@ export interface ResolvedConfig extends Redaction {
   /** The receivers of exceptions that tools throw. */
   readonly reporting: Pick<DispatcherOptions, "logger" | "onException">
   readonly limits: Limits
-  /** Absent: runs start no agents unless they say so. */
+  /** Absent: runs start no agents unless their own settings allow it. */
   readonly agents?: CheckedAgents
   readonly compaction: CheckedCompaction
   readonly prices: PriceList
@@ -326,7 +326,7 @@ function checkedModel(model: Model | string, defaults: Defaults): Model {
   })
 }
 
-/** What a runtime and its runs both take. */
+/** The settings that a runtime and its runs both take. */
 export const sharedShape = {
   model: ["text", modelValue],
   backend: ["text", backendValue],

@@ -21,13 +21,13 @@ export type RedactorOf = (
   run?: { readonly runId: string },
 ) => Redactor
 
-/** What a run draws on. */
+/** The extensions that a run uses. */
 interface DrawnOn {
   readonly mcpServers?: McpServers
   readonly extensions?: { readonly all: readonly Extension[] }
 }
 
-/** What a runtime has to mask secrets with. */
+/** The values with which a runtime masks secrets. */
 export interface Redaction {
   readonly redactorOf: RedactorOf
   readonly runSecrets: RunSecrets
@@ -213,7 +213,7 @@ function credentialsOf(source: Pick<Model | Extension, "credentials"> | undefine
   }
 }
 
-/** What a webhook contains itself. What it names in `secrets` is known anyway. */
+/** The secrets that a webhook contains itself. Those that it names in `secrets` are known anyway. */
 function webhookSecrets({ url, secret = [], headers = {} }: Webhook): Named {
   const secrets = [secret].flat().map((value, index) => [`webhook/secret${index + 1}`, value])
   return { ...prefixed("webhook", requestCredentials(url, headers)), ...Object.fromEntries(secrets) }

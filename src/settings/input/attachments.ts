@@ -47,7 +47,7 @@ async function load(attachment: Attachment, env: Environment, cwd: string): Prom
     const why = error instanceof ToolError ? error.message : "it cannot be read"
     throw configInvalid(
       `${path} cannot be attached: ${why}`,
-      "Check the path: it must lie where the tools may read.",
+      "Check the path: it must be in a folder that the tools may read.",
       error,
     )
   }

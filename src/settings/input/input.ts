@@ -45,10 +45,10 @@ export interface CheckedInput {
   readonly chain: Chain
   /** The entry of the chain that continues or starts it. */
   readonly entry: number
-  /** Those that the backend connects to itself. */
+  /** The servers that the backend connects to itself. */
   readonly mcpServers: McpServers
   readonly extensions: RunExtensions
-  /** What the extensions have added to `system`, once they are open. */
+  /** The text that the extensions have added to `system`, once they are open. */
   readonly instructions?: string
   /** The vendor's session that the run continues. */
   readonly providerSessionId?: string
@@ -81,9 +81,9 @@ export interface EarlierExchanges {
   /** The node that the run continues. */
   readonly nodeId: string
   readonly messages: readonly Message[]
-  /** What people allowed by the decision `always`. */
+  /** The calls that people allowed by the decision `always`. */
   readonly allowed: readonly AlwaysScope[]
-  /** What the last one drew on. */
+  /** The extensions that the last one used. */
   readonly extensions: readonly RecordedExtension[]
 }
 
@@ -186,7 +186,7 @@ export function checkedSlice(slice: Slice): Slice {
 }
 
 function taskAlone(): LonghaulError {
-  return new LonghaulError("config_invalid", "run was given a text, not an object.", {
+  return new LonghaulError("config_invalid", "run was given a string, not an object.", {
     fix: 'Pass the task as { task: "…" }.',
   })
 }

@@ -3,7 +3,7 @@ import { shown } from "../../lib/known-keys.ts"
 import { meantTool } from "../../policy/rules/check-rule.ts"
 import { builtInTools } from "../../policy/rules/known-tools.ts"
 
-/** Throws for names in `disabledTools` that would disable nothing: patterns and misspelt ones. `known`: tools beside the built-in ones. */
+/** Throws for names in `disabledTools` that would disable nothing: patterns and misspelt ones. `known`: tools in addition to the built-in ones. */
 export function checkDisabled(disabledTools: readonly string[] = [], known: readonly string[]): void {
   for (const name of disabledTools) {
     if (builtInTools.includes(name) || known.includes(name)) continue

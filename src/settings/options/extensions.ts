@@ -6,10 +6,10 @@ import type { McpServers } from "../../contract/mcp.ts"
 import type { ChainEntry, RunInput } from "../../contract/run.ts"
 import { mcpSafe } from "../../lib/mcp-servers.ts"
 
-/** What a run draws on. */
+/** The extensions that a run uses. */
 export interface RunExtensions {
   readonly all: readonly Extension[]
-  /** Opened anew, although the run's journal may have an earlier version of them. */
+  /** Opened again, although the run's journal may have an earlier version of them. */
   readonly anew: readonly Extension[]
   /** The tools of extensions and of the backend that it may use. */
   readonly filter: ToolFilter
@@ -29,7 +29,7 @@ export function checkedExtensions(known: readonly Extension[] = []): readonly Ex
   })
 }
 
-/** Those of a runtime. */
+/** The extensions of a runtime. */
 export function sharedExtensions(extensions: readonly Extension[] | undefined): readonly Extension[] {
   const known = checkedExtensions(extensions)
   const own = known.find(({ perRun }) => perRun)
@@ -89,7 +89,7 @@ function both(some: readonly string[], others: readonly string[]): readonly stri
   return some.filter((name) => others.includes(name))
 }
 
-/** What the runtime provides for the runs that draw on something. */
+/** The services of the runtime for the runs that use extensions. */
 interface Source {
   readonly extensions: readonly Extension[]
   readonly extensionTools: ToolFilter

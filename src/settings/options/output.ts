@@ -86,7 +86,7 @@ export function recordedCheck({ standard, name }: OutputForm): Pick<RecordedInpu
   return { outputCheck: name === undefined ? {} : { name } }
 }
 
-/** A resumed run whose answer is checked less than the caller demanded says so. */
+/** A resumed run whose answer is checked less than the caller demanded has a warning. */
 export function checkWarnings(input: RecordedInput | undefined, form: OutputForm | undefined): readonly RecordBody[] {
   if (!input?.outputCheck || input.outputCheck.name !== undefined || form?.standard) return []
   const message =

@@ -14,7 +14,7 @@ export interface ResultSource {
 
 export interface FoundResult {
   readonly text: string
-  /** True if the whole text is no longer stored: this is the part that the conversation has. */
+  /** True if the whole text is no longer stored: this is the part in the conversation. */
   readonly isPart: boolean
 }
 

@@ -3,5 +3,5 @@ import { pathArguments } from "../../lib/access/arguments.ts"
 
 export const writeUses: UsesOf = (args) => ({ write: pathArguments(args) })
 
-/** An edit tells what the file contains, if only by failing. */
+/** An edit reveals what the file contains, if only by failing. */
 export const editUses: UsesOf = (args) => ({ read: pathArguments(args), write: pathArguments(args) })

@@ -14,7 +14,7 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args,
   readonly description: string
   /** A JSON Schema or a Standard Schema of an object. */
   readonly inputSchema: Input
-  /** What a call uses, for the rules of policies. Default: unknown, so that refusals apply and permissions do not. */
+  /** The use of a call, for the rules of policies. Default: unknown, so that refusals apply and permissions do not. */
   readonly uses?: UsesOf
   /** Default `once`: the safe choice. */
   readonly effect?: Effect
@@ -26,7 +26,7 @@ export interface ToolDefinition<Input extends StandardSchema | JsonSchema, Args,
   readonly maxOutputBytes?: number
   /** True if it limits its own text, so that the dispatcher does not cut it again. Default false. */
   readonly bounded?: boolean
-  /** What to do if its process died before its outcome was recorded. Default: the run's setting. */
+  /** The treatment of a call whose process died before its outcome was recorded. Default: the run's setting. */
   readonly unknownOutcome?: UnknownOutcome
   /** For a call that a person answers instead of `run`: returns the question. The run pauses for the answer. */
   question?(args: Args): string

@@ -69,7 +69,7 @@ export interface DispatchCall {
   readonly args: Json
   /** Why the arguments are unusable, if the model's text was not JSON. */
   readonly invalid?: string
-  /** An earlier process began the call: a tool with `resume` takes it up. */
+  /** An earlier process began the call: a tool with `resume` resumes it. */
   readonly resumed?: boolean
 }
 

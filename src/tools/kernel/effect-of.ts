@@ -3,7 +3,7 @@ import type { Effect, Tool } from "../../contract/tool.ts"
 
 type WithEffect = Pick<Tool, "effect" | "effectOf" | "inner">
 
-/** The effect of one call: that of the inner one, if its tool calls others. If its tool cannot tell, the tool's strictest one. */
+/** The effect of one call: that of the inner one, if its tool calls others. If its tool cannot determine it, the tool's strictest one. */
 export function effectOf(tool: WithEffect, args: Json): Effect {
   try {
     const inner = tool.inner?.(args)

@@ -25,7 +25,7 @@ export function resumeOf(tool: Tool, args: unknown): ((context: ToolContext) => 
   return (context) => inner.tool.resume?.(inner.args, context)
 }
 
-/** What becomes of a call whose outcome is unknown: its inner tool knows better than the tool that calls it. */
+/** The treatment of a call whose outcome is unknown: its inner tool's setting precedes that of the tool that calls it. */
 export function unknownOutcomeOf(tool: Tool | undefined, args: Json): Tool["unknownOutcome"] {
   return (tool && innerOf(tool, args)?.tool.unknownOutcome) ?? tool?.unknownOutcome
 }

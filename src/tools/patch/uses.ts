@@ -16,7 +16,7 @@ async function usesOfPatch(patch: string): Promise<Uses> {
       return file.kind === "update" && file.otherPath !== undefined ? [path, file.otherPath] : [path]
     })
     const moved = files.flatMap((file) => (file.kind === "update" && file.moveTo !== undefined ? [file.moveTo] : []))
-    // A file that is added is read too, to see that it does not exist, but none of it is told.
+    // A file that is added is read too, to see that it does not exist, but none of it is shown.
     const isAdded = (path: string) => files.some((file) => file.kind === "add" && file.path === path)
     return { read: known.filter((path) => !isAdded(path)), write: [...known, ...moved] }
   } catch {

@@ -151,7 +151,7 @@ export class Compactor {
     return meter.fixed + tail + words + meter.window / EXPECTED_SUMMARY <= meter.target
   }
 
-  /** A conversation that still fits goes on. Where the window is only assumed, the server decides. */
+  /** A conversation that still fits continues. If the window is only assumed, the server decides. */
   #unchanged(cause: Compaction["cause"]): Stop | undefined {
     if (cause === "asked") {
       const message = "The conversation was not shortened: there is nothing before its last turn."

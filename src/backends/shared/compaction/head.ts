@@ -5,7 +5,7 @@ import { isSummary, SUMMARY_START } from "../../../lib/compaction/compacted.ts"
 import { CUT_AT_OUTPUT_LIMIT } from "../cut-answer.ts"
 import type { ContextMeter } from "./meter.ts"
 
-/** What people said in the replaced part of a conversation, the task last. */
+/** The messages of people in the replaced part of a conversation, the task last. */
 export function wordsOf(said: readonly TurnMessage[], at: number, meter: ContextMeter): readonly UserMessage[] {
   const task = said.findLastIndex(({ turn, message }) => turn === 0 && isWord(message))
   const words: UserMessage[] = []

@@ -23,7 +23,7 @@ export { estimateFirstTurnInput, type FirstTurnInput } from "../../../lib/compac
 export interface CompactionManagerOptions extends Pick<CompactionSettings, "at" | "keep" | "window" | "instructions"> {
   /** Writes the summaries. Its `contextTokens` are the default of `window`. */
   readonly model: Model
-  /** What every request contains beside the messages. */
+  /** The part of every request apart from the messages. */
   readonly system?: string
   readonly tools?: readonly ToolSpec[]
   /** Tokens kept free for an answer. Default: the model's `maxOutputTokens`, else 8,192. */

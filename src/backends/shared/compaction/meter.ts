@@ -10,7 +10,7 @@ type Settings = Pick<ContextSetup, "at" | "keep" | "window" | "accepted"> & { re
 
 /** The size of the next request: what the provider reported last, and an estimate of what is new since. */
 export class ContextMeter {
-  /** Lowered by what a refused request tells about it. */
+  /** Lowered by what a refused request reveals about it. */
   window: number
   readonly #history: History
   readonly #settings: Settings
@@ -25,7 +25,7 @@ export class ContextMeter {
   #ratio: number | undefined
   #lastRatio = 1
 
-  /** `fixedText`: what every request has beside the messages. */
+  /** `fixedText`: the part of every request apart from the messages. */
   constructor(history: History, settings: Settings, fixedText: () => string, answerTokens: number) {
     this.#history = history
     this.#settings = settings
@@ -60,7 +60,7 @@ export class ContextMeter {
     return this.#settings.keep ?? Math.min(40_000, Math.max(4_000, 0.1 * this.window))
   }
 
-  /** What every request has beside the messages. */
+  /** The part of every request apart from the messages. */
   get fixed(): number {
     return this.ratio * this.#fixedEstimate()
   }

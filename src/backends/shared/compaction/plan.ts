@@ -133,7 +133,7 @@ interface Clippable {
   readonly tokens: number
 }
 
-/** What the last turn brought from outside, and can be clipped. */
+/** The parts of the last turn that came from outside, and can be clipped. */
 function clippableOf(said: readonly TurnMessage[], meter: ContextMeter): readonly Clippable[] {
   const lastTurn = said.at(-1)?.turn ?? 0
   if (lastTurn === 0) return []

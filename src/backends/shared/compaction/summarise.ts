@@ -92,7 +92,7 @@ function textFrom({ earlier, messages }: ReturnType<typeof summarised>, entry: n
 
 /** The earlier summary and the newest messages, shortened. */
 export function extract({ host, meter }: Summarising, covered: ReturnType<typeof summarised>, problem: string): string {
-  const message = `The summary could not be used, so that the conversation goes on with an extract: ${problem}`
+  const message = `The summary could not be used, so the conversation continues with an extract: ${problem}`
   host.emit({ type: "warning", code: "compaction_degraded", message })
   const tokens = Math.min(MAX_OUTPUT_TOKENS, meter.window / 10)
   return textFrom(covered, SHORT_RESULT, charactersFor(tokens, meter))

@@ -61,7 +61,7 @@ export function pathPattern(template: string): RegExp {
 }
 
 /**
- * A document is a stranger's: with parameters that could end in several places, a path that does not match would be tried in each
+ * A document is untrusted: with parameters that could end in several places, a path that does not match would be tried in each
  * combination. So a parameter ends where the next text begins, and of two without a text between them the first has one character.
  */
 function parameterBefore([next = "", ...others]: readonly string[]): string {

@@ -51,7 +51,7 @@ function matches(pattern: string | RegExp, id: string): boolean {
   return typeof pattern === "string" ? pattern === id : id.match(pattern)?.[0] === id
 }
 
-/** A document is a stranger's: its patterns must not block the process. */
+/** A document is untrusted: its patterns must not block the process. */
 async function inLinearTime(operation: Operation): Promise<Operation> {
   const { parameters, body } = operation
   const linear = await Promise.all(parameters.map(({ schema }) => linearSchema(schema)))

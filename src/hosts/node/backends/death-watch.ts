@@ -5,7 +5,7 @@ export interface DeathWatch {
   /** The leader of a process group that runs now, and that has ended. */
   add(leader: number): void
   remove(leader: number): void
-  /** Nothing runs any more. */
+  /** No process is running. */
   close(): void
 }
 

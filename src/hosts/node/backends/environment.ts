@@ -44,7 +44,7 @@ export function backendHost({ workspace, stopMs = 3_000, variables }: BackendHos
     exists: (path) =>
       lstat(path).then(
         () => true,
-        // What cannot be looked at may be there.
+        // A path that cannot be read may exist.
         (error) => !["ENOENT", "ENOTDIR"].includes(errnoOf(error)),
       ),
     realPath: (path) => realpath(path),

@@ -43,7 +43,7 @@ export function programChannel(
   async function end(how: "ask" | "kill"): Promise<void> {
     const group = pid === undefined || hasExited ? {} : { leader: pid }
     await endProcesses({ mark, since, ...group }, how === "ask" ? stopMs : 0)
-    // Nobody reads what is left of its output.
+    // The rest of its output is not read.
     stdout.resume()
     await exit
   }

@@ -11,7 +11,7 @@ import type { McpTools } from "../mcp/server.ts"
 import { gateAddress, gateCommand } from "./gate-program.ts"
 
 export interface LoopbackOptions {
-  /** For the file that tells the gate where to ask. */
+  /** For the file that names the gate's address. */
   readonly folder: string
   readonly version: string
 }

@@ -125,7 +125,7 @@ async function unregister(place: Promise<Place> | undefined): Promise<void> {
   const { folder, watch, forgetExit } = (await place?.catch(() => undefined)) ?? {}
   forgetExit?.()
   watch?.close()
-  // What remains is removed by the next sweep.
+  // Remaining processes are ended by the next sweep.
   if (folder !== undefined) await closeShellFolder(folder).catch(() => {})
 }
 

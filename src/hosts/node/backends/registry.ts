@@ -30,7 +30,7 @@ export async function resolveRuntimeBridge(
   })
 }
 
-/** What each backend declares, by name. */
+/** The capabilities that each backend declares, by name. */
 export async function runtimeCapabilities(): Promise<Readonly<Record<string, Capabilities>>> {
   const entries = listRuntimeBridges().map(
     async (name) => [name, (await resolveRuntimeBridge(name)).capabilities] as const,

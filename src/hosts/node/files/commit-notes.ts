@@ -103,7 +103,7 @@ function toWord(owner: JsonObject): string {
 function isAbandoned(word: string, isLocal: boolean): boolean {
   if (word === nobody) return true
   try {
-    // Safe: `isDead` looks at each field, and what is no JSON throws.
+    // Safe: `isDead` checks each field, and a text that is not JSON throws.
     return isDead(JSON.parse(Buffer.from(word, "base64url").toString()) as JsonObject, isLocal)
   } catch {
     return false

@@ -197,7 +197,7 @@ const pathOnly = 0o10000000
 async function pinByDescriptor(real: string, check: (real: string) => void): Promise<Pin> {
   for (let left = mostReplacements; ; left--) {
     const pin = await pinOnce(real, check)
-    // The kernel's name of a file that was replaced meanwhile ends so, and no check would know it. The path leads to the new file.
+    // The kernel's name of a file that was replaced in the meantime ends so, and no check would recognise it. The path leads to the new file.
     if (!pin.real.endsWith(" (deleted)") || (await isStill(pin))) return pin
     await pin.close()
     if (left === 0) throw new ToolError("conflict", "changed while it was in use")

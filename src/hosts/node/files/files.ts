@@ -97,7 +97,7 @@ function filesIn(access: Access): Files {
           await locks.run(placeOf(location), async () => {
             const pin = await confinement.pin(location.real, "write")
             const { bytes, stats } = await closing(pin, async () => {
-              // A change that fails tells what the file contains.
+              // A change that fails reveals what the file contains.
               guard(pin.real, "read")
               return readPinned(pin, (size) => rangeWithin(size))
             })

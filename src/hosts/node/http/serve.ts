@@ -15,7 +15,7 @@ export interface Served {
   /** Without a trailing slash. */
   readonly url: string
   readonly port: number
-  /** Accepts no more connections and ends the existing ones, even in the middle of a response. */
+  /** Accepts no further connections and ends the existing ones, even in the middle of a response. */
   close(): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { ToolError } from "../../../contract/tool.ts"
 import type { Extractor, Extractors } from "../../../extensions/knowledge/formats.ts"
 import { damaged, extractHtml, unsupported } from "../../../extensions/knowledge/formats.ts"
 
-/** The formats that need packages which a host installs if it wants them. */
+/** The formats that need packages, which a host installs if it needs them. */
 export const nodeExtractors: Extractors = { pdf: extractPdf, docx: extractDocx }
 
 /** Each page becomes a section. */

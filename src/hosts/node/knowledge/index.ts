@@ -11,7 +11,7 @@ export function knowledge(options: portable.KnowledgeOptions = {}): Extension {
   return portable.knowledge(withNode(options))
 }
 
-/** The knowledge of a workspace, to search and read it, or to make tools of it. */
+/** The knowledge of a workspace, to search and read it, or to turn it into tools. */
 export function openKnowledge(options: portable.OpenKnowledgeOptions): Promise<portable.KnowledgeLibrary> {
   return portable.openKnowledge(withNode(options))
 }
@@ -35,7 +35,7 @@ export function getExtractor(format: portable.KnowledgeFormat): portable.Extract
 }
 
 function withNode<Options extends { readonly extractors?: portable.Extractors }>(options: Options): Options {
-  // What is no object is reported by the check of the options.
+  // The check of the options reports a value that is not an object.
   const given: unknown = Reflect.get(Object(options), "extractors")
   const isUsable = given === undefined || kindOf(given) === "an object"
   if (kindOf(options) !== "an object" || !isUsable) return options

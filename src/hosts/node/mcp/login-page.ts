@@ -8,7 +8,7 @@ export interface LoopbackPage extends LoginPage {
   close(): Promise<void>
 }
 
-/** `show`: tells the person which address to open. `port`: for servers that know the exact address of the redirect; default any. */
+/** `show`: shows the person which address to open. `port`: for servers that know the exact address of the redirect; default any. */
 export async function loopbackPage(
   show: (url: URL) => void,
   signal: AbortSignal,
@@ -23,7 +23,7 @@ export async function loopbackPage(
       if (request.method !== "GET" || pathname !== CALLBACK || state === null) return answer(404, "Not found.")
       const login = logins.get(state)
       // A redirect with another state belongs to no login here: another page must not be able to end this one.
-      if (login === undefined || login.isOver) return answer(400, "This login was not started here, or is over.")
+      if (login === undefined || login.isOver) return answer(400, "This login was not started here, or has ended.")
       login.isOver = true
       login.resolve(searchParams)
       return answer(200, "You can close this page and return to the terminal.")

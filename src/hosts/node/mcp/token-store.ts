@@ -5,7 +5,7 @@ import type { TokenStore } from "../../../contract/backend-env.ts"
 import { errnoOf } from "../errno.ts"
 import { writePrivateFile } from "../files/private-file.ts"
 
-/** Tokens in files that only this user can read. A reader never sees half a file. */
+/** Tokens in files that only this user can read. A reader never sees a partial file. */
 export function fileTokens(folder: string): TokenStore {
   const path = (key: string) => join(folder, `${key.replace(/[^A-Za-z0-9_-]/g, "_")}.json`)
   return {

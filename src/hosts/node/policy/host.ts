@@ -4,7 +4,7 @@ import type { PolicyHost } from "../../../policy/policies.ts"
 import { toEntry } from "../files/entry.ts"
 import { resolvePath } from "./resolve-path.ts"
 
-/** What Node adds to a policy: files, and where paths lead. */
+/** The services that Node adds to a policy: files, and where paths lead. */
 export const nodePolicyHost: PolicyHost = {
   resolvePath,
   homeFolder: homedir(),

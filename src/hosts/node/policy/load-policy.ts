@@ -58,7 +58,7 @@ export function findPolicyFile(workspace: string): string | undefined {
     const [removed] = removedFiles(folder, names)
     if (removed !== undefined) {
       throw configInvalid(
-        `${removed} is gone from a folder where commands ran, and its rules with it.`,
+        `${removed} is missing from a folder where commands ran, so its rules are missing, too.`,
         "Restore it, or name another policy file once.",
       )
     }
@@ -100,10 +100,10 @@ async function readChain(start: string, options: CheckOptions, access: Access): 
     sources.unshift({ document: base === undefined ? document : withoutExtends(document), source: basename(path) })
     path = base
   }
-  // Only now: a file that cannot be used was not accepted by anybody.
+  // Only now: the user has not accepted a file that cannot be used.
   for (const [path, text] of named) {
     trustFile(path, text)
-    // The file that the user names now takes the place of one that is gone.
+    // The file that the user names now replaces one that was removed.
     for (const removed of removedFiles(dirname(path), names)) forgetFile(removed)
   }
   return sources

@@ -34,7 +34,7 @@ export async function readPolicy(path: string, mayExecute: boolean): Promise<Pol
 
 /**
  * Throws `config_invalid` at once for a named file that cannot be read or has invalid rules. Only `readPolicy` finds what a program
- * exports, and only loading the file what the files are that it extends.
+ * exports, and only loading the file finds the files that it extends.
  */
 export function checkPolicyFile(file: string): void {
   const path = resolve(file)

@@ -32,7 +32,7 @@ async function isOfProcess(path: string): Promise<boolean> {
     if (kind === "cwd" || kind === "root" || (kind !== undefined && rest.length > 0)) return true
     const target = await readlink(at).catch(() => undefined)
     if (target === undefined) continue
-    // It was resolved before, and may have become a loop meanwhile.
+    // It was resolved before, and may have become a loop in the meantime.
     if (++links > mostLinks) return true
     rest.push(...target.split("/").reverse())
     at = isAbsolute(target) ? "/" : join(at, "..")

@@ -46,7 +46,7 @@ export function commandsRanIn(folder: string): boolean {
   return recordsAbove(join(folder, "x")).length > 0
 }
 
-/** Those of these files that were in the folder before commands ran there, or were named since, and are gone. */
+/** The files of these that were in the folder before commands ran there, or were named since, and were removed. */
 export function removedFiles(folder: string, names: readonly string[]): readonly string[] {
   if (!existsSync(folder)) return []
   const gone = recordsAbove(join(folder, "x")).flatMap(({ record }) =>
@@ -55,7 +55,7 @@ export function removedFiles(folder: string, names: readonly string[]): readonly
   return [...new Set(gone)].map((name) => join(folder, name)).filter((path) => !existsSync(path))
 }
 
-/** The user does without a file that is gone. */
+/** The user accepts that a file was removed. */
 export function forgetFile(path: string): void {
   for (const { place, record } of recordsAbove(path)) {
     const gone = relative(record.root, realPath(path))

@@ -77,7 +77,7 @@ export class CommandStarter {
     this.#leftovers = await this.#swept
     const folder = await openShellFolder(settings.spillFolder, this.#nonce)
     recordCommandsIn(settings.root)
-    // A folder that is not there could not be covered, and a command could put one in its place.
+    // A missing folder could not be covered, and a command could put one in its place.
     for (const hidden of settings.hidden) mkdirSync(hidden, { recursive: true, mode: 0o700 })
     const sandbox = await trySandbox(settings, folder, this.#nonce)
     this.isContained ||= "bubblewrap" in sandbox

@@ -136,7 +136,7 @@ function isMarked(pid: number, mark: string): boolean {
 
 /**
  * Processes may end during the scan, and those of other users are not readable. All files of a scan are read into one buffer:
- * `readFileSync` allocates twice for each file whose size the system does not tell.
+ * `readFileSync` allocates twice for each file whose size the system does not report.
  */
 function readOrNothing(path: string): string {
   let file: number | undefined

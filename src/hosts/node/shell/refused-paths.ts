@@ -4,7 +4,7 @@ import type { PathRefusals } from "../../../contract/env.ts"
 import { ToolError } from "../../../contract/tool.ts"
 import { insidePath } from "../files/confine.ts"
 
-/** What exists and is refused to a command, without what is below it. */
+/** The existing paths that are refused to a command, without those below them. */
 export interface RefusedPaths {
   /** Not to be read, hence not to be written either. */
   readonly unreadable: readonly { readonly path: string; readonly isFolder: boolean }[]
@@ -61,7 +61,7 @@ class Search {
     if (stats === undefined) return
     this.#judge(start, stats.isDirectory())
     if (this.#folders[0] === start && this.#unreadable.has(start)) {
-      throw new ToolError("denied", "The policy refuses the whole folder of commands to them.")
+      throw new ToolError("denied", "The policy refuses the whole folder that commands run in.")
     }
     let level = stats.isDirectory() && !this.#unreadable.has(start) ? [start] : []
     while (level.length > 0) level = (await Promise.all(level.map((folder) => this.#folder(folder)))).flat()
@@ -71,9 +71,9 @@ class Search {
   async #folder(folder: string): Promise<string[]> {
     if (!this.#refusals.mayBeginBelow(folder)) return []
     const next: string[] = []
-    // What cannot be listed cannot be read by a command of the same user either.
+    // A folder that cannot be listed cannot be read by a command of the same user either.
     for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-      if (++this.#entries > MAX_ENTRIES) throw tooMuch("There is too much in the folder of commands to find it.")
+      if (++this.#entries > MAX_ENTRIES) throw tooMuch("The folder that commands run in contains too much to search.")
       const path = join(folder, entry.name)
       if (entry.isSymbolicLink()) await this.#link(path)
       else this.#judge(path, entry.isDirectory())

@@ -55,7 +55,7 @@ export interface CommandTraits {
   readonly isSandboxed: boolean
   /** Processes that it leaves running continue, and their output is read until they end. */
   readonly isBackground: boolean
-  /** What is new and refused, looked for at its end. */
+  /** The new and refused paths, looked for at its end. */
   readonly newRefused?: () => Promise<readonly string[]>
 }
 

@@ -6,19 +6,19 @@ import { insidePath } from "../files/confine.ts"
 import { findProgram, type ProgramSearch } from "./find-program.ts"
 import { nothingRefused, type RefusedPaths } from "./refused-paths.ts"
 
-/** What a sandboxed command sees and may do. */
+/** The paths that a sandboxed command can see, and its permissions. */
 export interface SandboxView {
   /** The writable folder. */
   readonly root: string
-  /** Read-only folders and files, besides the system's programs. */
+  /** Read-only folders and files, in addition to the system's programs. */
   readonly readOnly: readonly string[]
   /** Folders inside those that appear empty. They must exist. */
   readonly hidden: readonly string[]
   readonly network: "none" | "all"
   readonly cwd: string
-  /** What rules refuse to the command. */
+  /** The paths that rules refuse to the command. */
   readonly refused?: RefusedPaths
-  /** A file without content that nobody may read: it covers files that are refused. */
+  /** An empty file that no one may read: it covers files that are refused. */
   readonly emptyFile?: string
 }
 
@@ -77,8 +77,8 @@ function coveredPaths({ root, readOnly, hidden, refused = nothingRefused }: Sand
 }
 
 /**
- * Paths that must stay what they are while a command runs: the sandbox covers nothing that takes their place. What a read-only folder
- * itself is was fixed when the sandbox was made, what is in it was not.
+ * Paths that must stay what they are while a command runs: the sandbox covers nothing that takes their place. The identity of a read-only
+ * folder was fixed when the sandbox was made; its content was not.
  */
 export function boundPaths(view: SandboxView): readonly string[] {
   const { root, readOnly, hidden, refused = nothingRefused } = view

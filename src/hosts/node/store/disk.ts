@@ -78,7 +78,7 @@ export function createEmpty(path: string): void {
   fs.closeSync(fs.openSync(path, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY, 0o600))
 }
 
-/** What is not there is gone already; what cannot be removed harms nobody. */
+/** A missing file is removed already; one that cannot be removed does no harm. */
 export function discard(path: string): void {
   try {
     fs.unlinkSync(path)
@@ -108,7 +108,7 @@ export async function readWhole(path: string): Promise<Uint8Array | null> {
 export async function readFrom(path: string, offset: number): Promise<Uint8Array | null> {
   let fd: number | undefined
   try {
-    // Followers ask often and mostly in vain: a synchronous stat costs a microsecond, opening the file a trip to a thread.
+    // Followers ask often, mostly without new data: a synchronous stat costs a microsecond; opening the file costs a trip to a thread.
     const { size } = fs.statSync(path)
     if (size <= offset) return new Uint8Array()
     fd = await open(path, "r")

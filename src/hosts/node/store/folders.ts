@@ -98,7 +98,7 @@ export class DurableFolders {
         this.#known.set(folder, false)
       }
     } catch (error) {
-      // Somebody removed what stood.
+      // Another process removed a known folder.
       if (errnoOf(error) !== "ENOENT" || this.#known.size === 0) throw error
       this.#known.clear()
       this.stand(path)

@@ -3,7 +3,7 @@ import { programName } from "../command-pattern.ts"
 import { listOf } from "../glob.ts"
 import { compileTool } from "../tool-names.ts"
 
-/** What a permission for commands really allows, if that is more than it looks like. */
+/** The real scope of a permission for commands, if that is wider than it looks. */
 export function openPermissions(rules: readonly { readonly name: string; readonly rule: PolicyRule }[]) {
   return rules.flatMap(({ name, rule }) => {
     const { allow } = rule

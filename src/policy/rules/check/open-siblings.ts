@@ -25,7 +25,7 @@ export function openSiblings(rules: readonly NamedRule[], fallback: RuleVerdict 
     const open = [...allCapabilities].flatMap(([tool, can]) => {
       const isSibling = can.includes("exec") || words.some((word) => can.includes(word))
       const isOpen = fallback !== "deny" || fits(allowed, tool)
-      // What is refused to Read is hidden from the others that show files.
+      // A path that is refused to Read is hidden from the other tools that show files.
       const isHidden = about.key === "path" && readers.includes(tool) && fits(together, "Read")
       return isSibling && isOpen && !isHidden && !about.except.includes(tool) && !fits(together, tool) ? [tool] : []
     })
@@ -84,7 +84,7 @@ function refusalIn(name: string, { tool, path, url, command, args }: Matcher = {
   return [{ name, tools: listOf(tool), about, what: `${about.key} ${canonicalJson(listOf(path ?? url))}` }]
 }
 
-/** What rules about paths cannot keep from commands. */
+/** The paths that rules cannot keep from commands. */
 export function openToCommands(rules: readonly NamedRule[]) {
   return rules.flatMap(({ name, rule }) => {
     const { path, read = path, write = path, tool } = rule.deny ?? rule.ask ?? {}

@@ -13,7 +13,7 @@ interface Issued {
   readonly until: number
 }
 
-/** Identifies callers. Keys are compared by their digests, so that the time tells nothing about them. */
+/** Identifies callers. Keys are compared by their digests, so that the time reveals nothing about them. */
 export class Callers {
   readonly #keys: readonly { readonly digest: string; readonly subject: string }[]
   readonly #clients: ReadonlyMap<string, string>
@@ -21,7 +21,7 @@ export class Callers {
 
   constructor({ apiKeys = {}, clients = {} }: PolicyServiceKeys) {
     for (const [name, value] of [...Object.entries(apiKeys), ...Object.entries(clients)]) {
-      // A variable that is not set would let everybody in.
+      // A variable that is not set would let everyone in.
       if (value === "") throw emptyKey(name)
     }
     this.#keys = Object.entries(apiKeys).map(([subject, key]) => ({ digest: sha256(key), subject }))
@@ -67,7 +67,7 @@ export class Callers {
 
 function emptyKey(name: string): LonghaulError {
   return new LonghaulError("config_invalid", `The key or secret of ${name} is empty.`, {
-    fix: "Set it to a random text of 32 characters or more, or leave the entry out.",
+    fix: "Set it to a random text of 32 characters or more, or omit the entry.",
   })
 }
 
