@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { createRuntime } from "../src/hosts/node/index.ts"
 import { processOwner } from "../src/hosts/node/owner.ts"
 import type { RunEvent, Runtime, RuntimeConfig, Store } from "../src/index.ts"
@@ -9,30 +9,15 @@ import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { taskTools } from "../src/tools/index.ts"
 import { verifyWebhook } from "../src/webhooks/index.ts"
 import { until } from "./support/watchdog.ts"
-import { type Answer, type Receiver, startReceiver } from "./webhooks/receiver.ts"
+import type { Answer, Receiver } from "./webhooks/receiver.ts"
+import { secret, webhookScene } from "./webhooks/webhook-scene.ts"
 
-const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-const open: (Receiver | Runtime)[] = []
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] })
-})
-afterEach(async () => {
-  vi.useRealTimers()
-  for (const each of open.splice(0).reverse()) await each.close()
-})
-
-async function receiver(answer: Answer = () => 204): Promise<Receiver> {
-  const started = await startReceiver(answer)
-  open.push(started)
-  return started
-}
+const scene = webhookScene()
+const receiver = (answer?: Answer) => scene.receiver(answer)
 
 function runtimeFor({ host }: Receiver, steps: readonly ScriptedStep[], config: RuntimeConfig = {}) {
   const settings = { model: scriptedModel(steps), tools: [], secrets: { HOOK: secret }, env: {} }
-  const runtime = createRuntime({ ...settings, webhookAllow: [host], ...config })
-  open.push(runtime)
-  return runtime
+  return scene.opened(createRuntime({ ...settings, webhookAllow: [host], ...config }))
 }
 
 const statusOf = async (runtime: Runtime) => (await runtime.webhookDeliveries("r")).at(-1)?.status

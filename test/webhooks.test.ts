@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Webhook as Reference } from "standardwebhooks"
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { createRuntime, fsStore, nodeFetch } from "../src/hosts/node/index.ts"
 import { processOwner } from "../src/hosts/node/owner.ts"
 import { defineTool, type RunEvent, type Runtime, type RuntimeConfig, type Store } from "../src/index.ts"
@@ -13,9 +13,9 @@ import { type ScriptedStep, scriptedModel } from "../src/testing/index.ts"
 import { deliver } from "../src/webhooks/deliver.ts"
 import { verifyWebhook } from "../src/webhooks/index.ts"
 import { until } from "./support/watchdog.ts"
-import { type Answer, type Receiver, startReceiver } from "./webhooks/receiver.ts"
+import type { Answer, Receiver } from "./webhooks/receiver.ts"
+import { secret, webhookScene } from "./webhooks/webhook-scene.ts"
 
-const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 const pay = defineTool({ name: "pay", description: "Pays.", inputSchema: { type: "object" }, run: () => "paid" })
 const callsPay = { parts: [{ toolCall: { name: "pay", args: { euros: 5 } } }] }
 const asksFirst: RuntimeConfig = {
@@ -29,26 +29,12 @@ const wait = defineTool({
 })
 const callsWait = { parts: [{ toolCall: { name: "wait", args: {} } }] }
 
-const open: (Receiver | Runtime)[] = []
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] })
-})
-afterEach(async () => {
-  vi.useRealTimers()
-  for (const each of open.splice(0).reverse()) await each.close()
-})
-
-async function receiver(answer: Answer = () => 204): Promise<Receiver> {
-  const started = await startReceiver(answer)
-  open.push(started)
-  return started
-}
+const scene = webhookScene()
+const receiver = (answer?: Answer) => scene.receiver(answer)
 
 function runtimeFor({ host }: Receiver, steps: readonly ScriptedStep[] = ["Done."], config: RuntimeConfig = {}) {
   const settings = { store: memoryStore(), model: scriptedModel(steps), tools: [pay], secrets: { HOOK: secret } }
-  const runtime = createRuntime({ ...settings, webhookAllow: [host], ...config })
-  open.push(runtime)
-  return runtime
+  return scene.opened(createRuntime({ ...settings, webhookAllow: [host], ...config }))
 }
 
 const stateOf = async (runtime: Runtime, runId = "r") => (await runtime.webhookDeliveries(runId)).at(-1)
@@ -402,7 +388,7 @@ describe("another runtime over the same store", () => {
     expect(await stateOf(second)).toMatchObject({ status: "waiting" })
     expect(hook.got).toHaveLength(1)
     const third = second.with({ webhook: { url: hook.url, secret, headers: { "x-token": "t" } } })
-    open.push(third)
+    scene.opened(third)
     await third.deliverWebhooks()
     await untilTried(third, 2)
     expect(hook.got[1]?.headers).toMatchObject({ "x-token": "t" })
