@@ -249,7 +249,7 @@ describe("ReadKnowledge", () => {
     expect(results[6]).toContain("npm install mammoth")
     expect(results[7]).toContain("b/bin.md is binary")
     expect(results.join()).not.toContain("steal")
-    expect(warnings.filter((warning) => warning.includes("left out of the search"))).toHaveLength(3)
+    expect(warnings.filter((warning) => warning.includes("omitted from the search"))).toHaveLength(3)
     await expect(
       getExtractor("pdf")(new Uint8Array(), { name: "a.pdf", signal: new AbortController().signal }),
     ).rejects.toMatchObject({
@@ -505,7 +505,7 @@ describe("the extension", () => {
     [{ external: {} }, "external is an object"],
     [{ external: [{ name: "a b", description: "d", url: "https://a.example" }] }, "external[0].name"],
     [{ external: [{ name: "a", description: "", url: "https://a.example" }] }, "no description"],
-    [{ external: [{ name: "a", description: "d", url: "file:///etc/passwd" }] }, "not an address of the web"],
+    [{ external: [{ name: "a", description: "d", url: "file:///etc/passwd" }] }, "not a web address"],
     [{ external: [{ name: "a", description: "d", url: "https://a.example", format: "exe" }] }, "external[0].format"],
     [
       { external: [{ name: "a", description: "d", url: "https://a.example", headers: { a: "b\r\nc" } }] },
