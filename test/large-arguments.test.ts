@@ -1,5 +1,7 @@
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { expect, test } from "vitest"
+import { join } from "node:path"
+import { afterAll, expect, test } from "vitest"
 import type { Permit } from "../src/contract/backend.ts"
 import type { RunRecord } from "../src/contract/event.ts"
 import type { Json, JsonObject } from "../src/contract/json.ts"
@@ -10,6 +12,9 @@ import { memoryStore } from "../src/stores/memory.ts"
 import { scriptedModel } from "../src/testing/index.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { actingBackend } from "./support/acting-backend.ts"
+
+const workspace = mkdtempSync(join(tmpdir(), "longhaul-large-"))
+afterAll(() => rmSync(workspace, { recursive: true, force: true }))
 
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, index) => make(index))
@@ -60,7 +65,7 @@ test.each(
       inputSchema: { type: "object" },
       run: (args) => ran.push(args),
     })
-    await using tools = createAgentTools({ root: tmpdir(), tools: [put], ...(policy && { policy }) })
+    await using tools = createAgentTools({ root: workspace, tools: [put], ...(policy && { policy }) })
     for (const name of ["put", "List"]) {
       const { isError, text } = await tools.callTool(name, argsOf())
       expect(isError).toBe(true)
@@ -71,9 +76,9 @@ test.each(
 )
 
 test.each(large)("a policy for tools of other software refuses a call with %s", async (_, argsOf) => {
-  const policy = toolPolicy({ mode: "auto" }, { workspace: tmpdir() })
+  const policy = toolPolicy({ mode: "auto" }, { workspace })
   const toolInput = argsOf() as JsonObject // Safe: each is an object.
-  const verdict = await policy.preTool({ sessionId: "s", toolName: "put", toolInput, cwd: tmpdir() })
+  const verdict = await policy.preTool({ sessionId: "s", toolName: "put", toolInput, cwd: workspace })
   expect(verdict).toMatchObject({ decision: "deny", reason: expect.stringMatching(/more than \d+/) })
 })
 
