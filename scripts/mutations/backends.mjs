@@ -94,7 +94,7 @@ export const mutations = [
   mutation(
     "backends: the gate prints whatever it was answered",
     [["src/hosts/node/backends/gate-program.ts", "case $answer in '{'*'}') ;; *) exit 2 ;; esac\n", ""]],
-    ["src/hosts/node/backends/loopback.test.ts", "exits with 2 for"],
+    ["src/hosts/node/backends/loopback.test.ts", "exits with 2 if the service sends an answer that is not an object"],
   ),
   mutation(
     "backends: the gate takes functions from its environment",

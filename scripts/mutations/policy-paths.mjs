@@ -239,11 +239,6 @@ export const mutations = [
     ["src/policy/search-below.test.ts", "a policy file needs a host that resolves links, too"],
   ),
   mutation(
-    "policy: tools for another framework have no policy if it is null",
-    [["src/hosts/node/agent-tools.ts", "options.policy === undefined", "!options.policy"]],
-    ["src/hosts/node/agent-tools-policy.test.ts", "a policy that is null is refused, not taken for none"],
-  ),
-  mutation(
     "policy: presets keep .env from tools by their names",
     [
       [

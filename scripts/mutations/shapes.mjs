@@ -27,9 +27,13 @@ export const mutations = [
     refuses("./policy PolicyClient"),
   ),
   mutation(
+    // Each of the two alone refuses a policy that is null.
     "shapes: createAgentTools without a usable policy lets every call run",
-    [["src/hosts/node/agent-tools.ts", '  policy: "object",\n', '  policy: "any",\n']],
-    refuses("./node createAgentTools"),
+    [
+      ["src/hosts/node/agent-tools.ts", '  policy: "object",\n', '  policy: "any",\n'],
+      ["src/hosts/node/agent-tools.ts", "options.policy === undefined", "!options.policy"],
+    ],
+    ["src/hosts/node/agent-tools-policy.test.ts", "a policy that is null is refused, not taken for none"],
   ),
   mutation(
     "shapes: the limits of a type of agent are not checked",
