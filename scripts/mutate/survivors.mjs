@@ -6,6 +6,12 @@
  */
 export const survivors = [
   {
+    file: "src/policy/shell/xargs-command.ts",
+    check: 'if (!placeholder?.isFixed) return reject("the placeholder of xargs is computed")',
+    reason:
+      "equivalent: a line with a computed option of xargs, or with -I alone, was rejected when its options were read",
+  },
+  {
     file: "src/journal/published.ts",
     check: 'if (record.type !== "tool-question") return record',
     reason: "equivalent: no other record has `state`, so that leaving it out copies the record as it is",

@@ -191,3 +191,11 @@ test("an image of a result reaches the outcome, and content that is neither text
     output: [{ type: "image", mediaType: "image/png", data: "iVBO" }],
   })
 })
+
+test("a change of a file reaches the outcome by its path, without the file's text", () => {
+  const content = [{ type: "diff", path: "/project/a", oldText: "old", newText: "new" }]
+  expect(outcomeOf({ id: "c1", status: "completed", content })).toEqual({
+    status: "ok",
+    output: [{ type: "text", text: "Changed /project/a" }],
+  })
+})
