@@ -190,7 +190,7 @@ export class RecordingHost implements TurnHost {
 
   beginTurn: TurnHost["beginTurn"] = async () => undefined
   endTurn: TurnHost["endTurn"] = async () => undefined
-  review = async () => undefined
+  review = async (): Promise<string | undefined> => undefined
   show(): void {}
   alive(): void {}
   startsEarly = () => false

@@ -177,3 +177,23 @@ test.each(records.flatMap((lost) => [[lost, "alone"] as const, [lost, "with all 
     expect(agent.sent("session/cancel")).toHaveLength(1)
   },
 )
+
+test("a run that is stopped while its answer is checked sends the agent no further prompt", async () => {
+  const host = new RecordingHost(allowEverything)
+  let prompts = 0
+  const agent: ScriptedAgent = new ScriptedAgent({
+    async "session/prompt"() {
+      prompts++
+      agent.update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Wrong." } })
+      return { stopReason: "end_turn" }
+    },
+  })
+  const session = await acp({ name: "other", command: "other" }).open(openingRequest, hostOf(agent))
+  host.review = async () => {
+    session.interrupt("graceful")
+    return prompts > 3 ? undefined : "It is no JSON."
+  }
+  const stop = await session.run({ kind: "prompt", content: [{ type: "text", text: "Go." }] }, host)
+  await session.close()
+  expect([stop, prompts]).toEqual([{ reason: "interrupted" }, 1])
+})
