@@ -66,7 +66,7 @@ export const mutations = [
         "if (record.seq >= 0) return record",
       ],
     ],
-    runtime("shows its state to nobody"),
+    runtime("the state of a call is in the journal only"),
     server("neither people in events and results nor listeners see the server's state"),
   ),
   mutation(

@@ -204,7 +204,7 @@ describe("a session", () => {
     expect(used).toMatchObject([{ inputTokens: null, outputTokens: null, costUsd: null }])
   })
 
-  test("a session that the agent does not have any more is lost", async () => {
+  test("a session that the agent no longer has is lost", async () => {
     const ref = { backend: "acp:other", version: "1.2.3", id: "s9", cwd: "/project", resumable: true }
     const agent = new ScriptedAgent({ "session/load": () => Promise.reject({ code: -32603, message: "unknown" }) })
     const from = { kind: "session", ref, turns: 1 } as const

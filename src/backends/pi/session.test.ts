@@ -132,7 +132,7 @@ async function run(
 }
 
 describe("a session with Pi's agent", () => {
-  test("a session runs the calls of the model through the runtime, until it makes no more", async () => {
+  test("a session runs the calls of the model through the runtime, until the model stops calling", async () => {
     const { stop, host, requests } = await run([[say("I send it."), send], [say("Sent.")]])
     expect(stop).toEqual({ reason: "done", text: "Sent." })
     expect([requests, host.ran]).toEqual([2, [["send", { to: "Ada" }]]])

@@ -3,7 +3,7 @@ import { tokenSource } from "./credentials.ts"
 
 const credentials = { clientId: "client", clientSecret: "secret" }
 
-/** A service that answers when it is told to. */
+/** A service whose answer the test triggers. */
 function service() {
   const signals: AbortSignal[] = []
   let answer = () => {}

@@ -193,7 +193,7 @@ describe("a call that asks while it runs", () => {
     expect(errors).toMatchObject([{ code: "aborted" }, { code: "conflict" }])
   })
 
-  test("a call shows its state to nobody: events, results and the replay come without it, and only the journal has it", async () => {
+  test("the state of a call is in the journal only: events, results and the replay come without it", async () => {
     const store = memoryStore()
     const seen: RunEvent[] = []
     const { runtime } = processOver(store, { state: "opaque-state-77" })
@@ -445,7 +445,7 @@ describe("an agent whose call asks", () => {
     expect(await journalText(store)).not.toContain(secrets.TOKEN)
   })
 
-  test("an agent whose call asks is refused where agents cannot ask, and nobody waits", async () => {
+  test("a call that asks is refused at once for an agent that cannot ask a person", async () => {
     const log: string[] = []
     const runtime = process(memoryStore(), log, { agents: { gates: "deny" } })
     expect(await runtime.run({ runId: "r", task: "Ship it." })).toMatchObject({ status: "done", text: "Done." })
