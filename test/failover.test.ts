@@ -83,6 +83,24 @@ describe("a chain", () => {
     expect(sent).toEqual(["Ada"])
   })
 
+  test("a message that the failing backend never passed on is in the conversation of the next entry, once", async () => {
+    const failing = fakeBackend({
+      name: "first",
+      script: () => {
+        expect(handle.steer("Mind the tide.")).toBe(true)
+        throw new LonghaulError("overloaded", "It is overloaded.")
+      },
+    })
+    const model = scriptedModel([(messages) => `I read: ${JSON.stringify(messages).match(/Mind the tide/g)}`])
+    const runtime = createRuntime({
+      store: memoryStore(),
+      chain: [{ backend: failing }, { backend: "native", model }],
+    })
+    const handle = runtime.stream({ task: "Sail." })
+    expect(await handle.result).toMatchObject({ status: "done", text: "I read: Mind the tide" })
+    expect(model.calls).toHaveLength(1)
+  })
+
   test("FAIL-08 a failure that would repeat elsewhere ends the run at once", async () => {
     let used = 0
     const first = fakeBackend({ name: "first", script: fails("auth") })

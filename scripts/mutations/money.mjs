@@ -180,7 +180,7 @@ export const mutations = [
     [
       [
         "src/run/session/host.ts",
-        "if (validationError !== undefined || controls.hasUnread) await",
+        "if (validationError !== undefined || controls.steers.hasUnread) await",
         "if (controls.hasUnread) await",
       ],
     ],
@@ -191,7 +191,7 @@ export const mutations = [
     [
       [
         "src/run/session/host.ts",
-        "if (validationError !== undefined || controls.hasUnread) await",
+        "if (validationError !== undefined || controls.steers.hasUnread) await",
         "if (validationError !== undefined) await",
       ],
     ],
@@ -199,7 +199,7 @@ export const mutations = [
   ),
   mutation(
     "money: a program that waits for its agents is asked again although they have used up the budget",
-    [["src/run/session/drive.ts", "!host.usedUp && session.steer(text)", "session.steer(text)"]],
+    [["src/run/session/drive.ts", "!host.usedUp && session.steer(message)", "session.steer(message)"]],
     hostTest("gets the agent's answer only after the limit was raised"),
   ),
   mutation(

@@ -6,8 +6,8 @@ export const mutations = [
     "results: a message that was not delivered is dropped at the end",
     [
       [
-        "src/backends/native/loop.ts",
-        'for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })',
+        "src/run/session/undelivered.ts",
+        "for (const message of controls.steers.disconnect()) journal.append(redactor.again(message))",
         "",
       ],
     ],
@@ -19,7 +19,7 @@ export const mutations = [
   ),
   mutation(
     "results: a message to a live run is recorded without its slot, and delivered again",
-    [["src/run", 'return { type: "steer", text, ...pending }', 'return { type: "steer", text }']],
+    [["src/run/state/steer-queue.ts", 'return { type: "steer", text, ...source }', 'return { type: "steer", text }']],
     [
       "src/run/durable.test.ts",
       "a steering message to an active run reaches the model once and is recorded with its slot",

@@ -3,13 +3,13 @@ import type { Capabilities, OwnTool, Probe } from "./capabilities.ts"
 import type { Compaction, ContextSetup } from "./compaction.ts"
 import type { ContentPart } from "./content.ts"
 import type { Failure } from "./error.ts"
-import type { Ephemeral, RecordBody } from "./event.ts"
+import type { Ephemeral, RecordBody, SteerReason } from "./event.ts"
 import type { Json, JsonSchema } from "./json.ts"
 import type { McpServers } from "./mcp.ts"
 import type { Message } from "./message.ts"
 import type { ModelSettings } from "./model-settings.ts"
 import type { Model } from "./provider.ts"
-import type { InterruptMode, ResumeBy, SessionRef } from "./session.ts"
+import type { InterruptMode, ResumeBy, SessionRef, SteerMessage } from "./session.ts"
 import type { ToolOutcome, ToolSpec } from "./tool.ts"
 
 /** One way of running an agent. Stateless; a value created by a factory. */
@@ -35,8 +35,11 @@ export interface BackendSession {
    * and host calls are processed in the order in which they were made.
    */
   run(input: TurnInput, host: TurnHost): Promise<Stop>
-  /** Sends a person's message to the model before its next turn. False: it is too late. */
-  steer(text: string): boolean
+  /**
+   * Sends a message to the model before its next turn, and emits `steer` with its id when the model receives it. What it
+   * never emits is recorded when `run` has ended. False: it is too late.
+   */
+  steer(message: SteerMessage): boolean
   /** `graceful`: running tools finish, nothing new starts. `immediate`: stop. Both end `run`. */
   interrupt(mode: InterruptMode): void
   /** Shortens the conversation before its next turn. Absent: it cannot, or the vendor does it. */
@@ -189,11 +192,15 @@ export interface ToolCall {
 }
 
 /** Without `seq` and `at`: the runtime adds them. */
-export type BackendEvent = Extract<RecordBody, { readonly type: BackendEventType }>
+export type BackendEvent = Extract<RecordBody, { readonly type: BackendEventType }> | SteerEvent
+
+/** The model receives a message: one of `steer`, or with a reason one of the backend itself. */
+export type SteerEvent =
+  | ({ readonly type: "steer" } & SteerMessage)
+  | { readonly type: "steer"; readonly text: string; readonly reason: SteerReason }
 
 type BackendEventType =
   | "session"
-  | "steer"
   | "retry"
   | "reasoning-end"
   | "text-end"

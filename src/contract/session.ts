@@ -3,6 +3,12 @@ import type { Json } from "./json.ts"
 /** `graceful`: the current step finishes, nothing new starts. `immediate`: stop. */
 export type InterruptMode = "graceful" | "immediate"
 
+/** A message for the model of a running session: from a person, or the answer of an agent. */
+export interface SteerMessage {
+  readonly id: string
+  readonly text: string
+}
+
 /** Small, JSON, no secrets. Journalled before the first tool intent and whenever it changes. */
 export interface SessionRef {
   readonly backend: string

@@ -4,6 +4,7 @@ import type { RunResult } from "../contract/result.ts"
 import { capabilitiesUsed, resultOf, stoppedResult } from "../journal/result.ts"
 import { redactFailure } from "../settings/config/secrets.ts"
 import { digestFiles } from "./session/handover.ts"
+import { recordUndelivered } from "./session/undelivered.ts"
 import type { StopCause } from "./state/controls.ts"
 import type { OpenRun } from "./state/open-run.ts"
 import type { RunStop } from "./state/stops.ts"
@@ -11,10 +12,10 @@ import type { RunStop } from "./state/stops.ts"
 /** Records the end of the run, releases it, and returns its result. */
 export async function closeRun(run: OpenRun, stop: RunStop): Promise<RunResult> {
   const { journal, controls, projection, folder } = run
-  controls.end()
   let lost = lossOf(run)
   if (lost === undefined) {
     try {
+      recordUndelivered(run)
       const end = await endOf(run, stop)
       const files = end.type === "run-end" && end.status === "done" ? {} : await digestFiles(run)
       if (Object.keys(files).length > 0) journal.append({ type: "checkpoint", files })
@@ -30,6 +31,7 @@ export async function closeRun(run: OpenRun, stop: RunStop): Promise<RunResult> 
       lost = lossOf(run)
     }
   } else {
+    controls.steers.disconnect()
     await journal.release().catch(() => {})
   }
   const stored = { workspaceId: run.key.workspaceId, path: folder.location, lastShard: journal.shard }

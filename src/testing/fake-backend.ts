@@ -1,9 +1,18 @@
-import type { Backend, BackendSession, OpenRequest, Stop, ToolCall, TurnHost, TurnInput } from "../contract/backend.ts"
+import type {
+  Backend,
+  BackendSession,
+  OpenRequest,
+  SteerEvent,
+  Stop,
+  ToolCall,
+  TurnHost,
+  TurnInput,
+} from "../contract/backend.ts"
 import type { Capabilities, OwnTool } from "../contract/capabilities.ts"
 import type { ContentPart } from "../contract/content.ts"
 import { type Failure, LonghaulError } from "../contract/error.ts"
 import type { Json } from "../contract/json.ts"
-import type { InterruptMode, ResumeBy } from "../contract/session.ts"
+import type { InterruptMode, ResumeBy, SteerMessage } from "../contract/session.ts"
 import type { ToolOutcome } from "../contract/tool.ts"
 import { onAbort } from "../lib/abort.ts"
 import { plainText } from "../lib/content.ts"
@@ -79,7 +88,7 @@ class Session implements BackendSession {
   readonly #resumeBy: ResumeBy
   readonly #stop = new AbortController()
   #stopping = false
-  #steers: string[] = []
+  #steers: SteerMessage[] = []
   #turn: number
 
   constructor(
@@ -102,13 +111,11 @@ class Session implements BackendSession {
     } catch (error) {
       if (this.#stop.signal.aborted) return { reason: "interrupted" }
       return { reason: "failed", failure: asFailure(error) }
-    } finally {
-      for (const text of this.#steers.splice(0)) host.emit({ type: "steer", text })
     }
   }
 
-  steer(text: string): boolean {
-    this.#steers.push(text)
+  steer(message: SteerMessage): boolean {
+    this.#steers.push(message)
     return true
   }
 
@@ -145,8 +152,8 @@ class Session implements BackendSession {
       const validationError = calls.length === 0 ? await host.review(text) : undefined
       if (calls.length === 0 && validationError === undefined && this.#steers.length === 0)
         return { reason: "done", text }
-      if (validationError !== undefined) this.#tell(validationError, host, "repair")
-      for (const steer of this.#steers.splice(0)) this.#tell(steer, host)
+      if (validationError !== undefined) this.#tell({ type: "steer", text: validationError, reason: "repair" }, host)
+      for (const steer of this.#steers.splice(0)) this.#tell({ type: "steer", ...steer }, host)
     }
   }
 
@@ -251,8 +258,8 @@ class Session implements BackendSession {
     return isOwn ? { reason: "suspended", resumeBy: this.#resumeBy } : { reason: "suspended" }
   }
 
-  #tell(text: string, host: TurnHost, reason?: "repair"): void {
-    this.#stored.messages.push(user(host.emit({ type: "steer", text, ...(reason && { reason }) }).text))
+  #tell(message: SteerEvent, host: TurnHost): void {
+    this.#stored.messages.push(user(host.emit(message).text))
   }
 }
 

@@ -4,7 +4,7 @@ import type { ContentPart } from "../../contract/content.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
-import type { InterruptMode } from "../../contract/session.ts"
+import type { InterruptMode, SteerMessage } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { answerText } from "../shared/call-answers.ts"
@@ -107,8 +107,8 @@ export class AcpRun {
     return stop.reason === "failed" && this.#controls.stopping ? { reason: "interrupted" } : stop
   }
 
-  steer(text: string): boolean {
-    return this.#controls.steer(text)
+  steer(message: SteerMessage): boolean {
+    return this.#controls.steer(message)
   }
 
   interrupt(mode: InterruptMode): void {
@@ -160,7 +160,6 @@ export class AcpRun {
     // An agent that has crashed no longer reports a count.
     this.#recordRequests()
     this.#recording.leave(this.#controls.stopping)
-    for (const text of this.#controls.undelivered()) this.#parts.host.emit({ type: "steer", text })
   }
 
   #first(input: TurnInput): readonly ContentPart[] {
@@ -279,7 +278,7 @@ export class AcpRun {
     if (steers === "closed") return { reason: "done", text }
     if (turn >= this.#parts.lastTurn) return { reason: "limit" }
     const sent = repairs.map((each) => host.emit({ type: "steer", text: each, reason: "repair" }).text)
-    return { texts: [...sent, ...steers.map((each) => host.emit({ type: "steer", text: each }).text)] }
+    return { texts: [...sent, ...steers.map((each) => host.emit({ type: "steer", ...each }).text)] }
   }
 
   /** Stops the work for a reason of the run. Resolves when the agent has received the request. */

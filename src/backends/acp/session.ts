@@ -4,7 +4,7 @@ import type { ContentPart } from "../../contract/content.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
-import type { InterruptMode, SessionRef } from "../../contract/session.ts"
+import type { InterruptMode, SessionRef, SteerMessage } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { withOutputForm } from "../shared/output-form.ts"
@@ -150,8 +150,8 @@ class AcpSession implements BackendSession {
     }
   }
 
-  steer(text: string): boolean {
-    return this.#parts.link.run?.steer(text) ?? false
+  steer(message: SteerMessage): boolean {
+    return this.#parts.link.run?.steer(message) ?? false
   }
 
   interrupt(mode: InterruptMode): void {

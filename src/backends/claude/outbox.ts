@@ -1,19 +1,20 @@
 import type { ContentPart } from "../../contract/content.ts"
+import type { SteerMessage } from "../../contract/session.ts"
 import type { ClaudeProgram } from "./wire.ts"
 
 /** Messages for the model, and which of those from people it has not received. */
 export class Outbox {
   readonly #program: Pick<ClaudeProgram, "send">
   /** By id. Null: no further messages are accepted. */
-  #steers: Map<string, string> | null
+  #steers: Map<string, SteerMessage> | null
   /** Undefined: nothing has to wait. */
   #held: { readonly content: readonly ContentPart[]; readonly id: string }[] | undefined = []
 
   /** `early`: messages of people before the run began. Everything waits until `release`. */
-  constructor(program: Pick<ClaudeProgram, "send">, early: readonly string[]) {
+  constructor(program: Pick<ClaudeProgram, "send">, early: readonly SteerMessage[]) {
     this.#program = program
     this.#steers = new Map()
-    for (const text of early) this.steer(text)
+    for (const message of early) this.steer(message)
   }
 
   get hasUndelivered(): boolean {
@@ -26,10 +27,10 @@ export class Outbox {
   }
 
   /** A message of a person. False: it is too late. */
-  steer(text: string): boolean {
+  steer(message: SteerMessage): boolean {
     if (this.#steers === null) return false
-    const id = crypto.randomUUID()
-    this.#steers.set(id, text)
+    const { id, text } = message
+    this.#steers.set(id, message)
     // A program that has ended ends the run, which records the message.
     this.send([{ type: "text", text }], id).catch(() => {})
     return true
@@ -48,17 +49,15 @@ export class Outbox {
     for (const { content, id } of held) await this.send(content, id)
   }
 
-  /** The text of a person's message that the model has received now. */
-  delivered(id: string): string | undefined {
-    const text = this.#steers?.get(id)
+  /** The person's message that the model has received now. */
+  delivered(id: string): SteerMessage | undefined {
+    const message = this.#steers?.get(id)
     this.#steers?.delete(id)
-    return text
+    return message
   }
 
-  /** Accepts no further messages. Returns those that the model never received. */
-  close(): readonly string[] {
-    const left = [...(this.#steers?.values() ?? [])]
+  /** Accepts no further messages. */
+  close(): void {
     this.#steers = null
-    return left
   }
 }

@@ -24,7 +24,7 @@ interface Setting {
 
 function scene({
   facts = {},
-  early = { mode: undefined, texts: [] },
+  early = { mode: undefined, messages: [] },
   permit = { kind: "refuse", reason: "" },
   usage,
   isEnough = false,
@@ -122,15 +122,17 @@ test("a program that ends without a result is a crash", async () => {
   })
 })
 
-test("a run that was interrupted before it began sends nothing, and keeps the messages of people", async () => {
-  const { run, sent, emitted } = scene({ early: { mode: "graceful", texts: ["Mind the tide."] } })
+test("a run that was interrupted before it began sends nothing, and leaves the messages of people to the runtime", async () => {
+  const { run, sent, emitted } = scene({ early: { mode: "graceful", messages: [{ id: "1", text: "Mind the tide." }] } })
   expect(await run.run(prompt)).toEqual({ reason: "interrupted" })
   expect(sent).toEqual([])
-  expect(emitted).toEqual([{ type: "steer", text: "Mind the tide." }])
+  expect(emitted).toEqual([])
 })
 
 test("a message that came before the run began is sent after the prompt", async () => {
-  const { run, sent, tell, exit } = scene({ early: { mode: undefined, texts: ["Mind the tide."] } })
+  const { run, sent, tell, exit } = scene({
+    early: { mode: undefined, messages: [{ id: "1", text: "Mind the tide." }] },
+  })
   tell({ ...done, queued_turn_count: 1 })
   exit("exit 0")
   await run.run(prompt)
@@ -166,7 +168,7 @@ test("a message for a resumed session waits until its pending call is answered",
   const { run, sent, tell, ask } = scene({ facts: { deferred: "c1" } })
   const answers = [{ kind: "replay", call }] as const
   const stop = run.run({ kind: "continue", answers, content: [{ type: "text", text: "Hurry." }] })
-  run.steer("Mind the tide.")
+  run.steer({ id: "1", text: "Mind the tide." })
   expect(sent).toEqual([])
   await ask("c1")
   expect(sent).toEqual(["Hurry.", "Mind the tide."])
@@ -219,16 +221,16 @@ test("a program that would go on with a queued message after it put a call off i
   expect(calls).toEqual(["kill"])
 })
 
-test("a message that comes while a call waits for a person is not sent, but recorded", async () => {
+test("a message that comes while a call waits for a person is not sent, and left to the runtime", async () => {
   const { run, tell, ask, sent, emitted } = scene({ permit: { kind: "suspend", reason: "" } })
   const stop = run.run(prompt)
   await ask("c1")
-  expect(run.steer("Mind the tide.")).toBe(true)
+  expect(run.steer({ id: "1", text: "Mind the tide." })).toBe(true)
   tell({ ...done, deferred_tool_use: { id: "c1" } })
   await stop
   expect(sent).toEqual(["Do it."])
-  expect(emitted).toContainEqual({ type: "steer", text: "Mind the tide." })
-  expect(run.steer("Too late.")).toBe(false)
+  expect(emitted).not.toContainEqual(expect.objectContaining({ type: "steer" }))
+  expect(run.steer({ id: "2", text: "Too late." })).toBe(false)
 })
 
 test("a decision that fails refuses the call", async () => {

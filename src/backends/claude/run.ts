@@ -1,7 +1,7 @@
 import type { BackendEvent, Stop, TurnHost, TurnInput } from "../../contract/backend.ts"
 import type { ContentPart } from "../../contract/content.ts"
 import type { Usage } from "../../contract/result.ts"
-import type { InterruptMode } from "../../contract/session.ts"
+import type { InterruptMode, SteerMessage } from "../../contract/session.ts"
 import { Aborter, delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Meter } from "../shared/meter.ts"
@@ -25,7 +25,7 @@ export interface SessionFacts {
 /** The messages of a person from before the run began. */
 export interface EarlyControls {
   readonly mode: InterruptMode | undefined
-  readonly texts: readonly string[]
+  readonly messages: readonly SteerMessage[]
 }
 
 export interface RunParts {
@@ -75,7 +75,7 @@ export class ClaudeRun {
     this.#steps = new Steps(host, turns, model)
     this.#meter = new Meter(host, facts.counted)
     this.#mode = early.mode
-    this.#outbox = new Outbox(program, early.texts)
+    this.#outbox = new Outbox(program, early.messages)
     this.gate = new ClaudeGate({
       host,
       names,
@@ -104,8 +104,8 @@ export class ClaudeRun {
   }
 
   /** False: the model will not be asked again. */
-  steer(text: string): boolean {
-    return this.#mode === undefined && !this.#halted && this.#outbox.steer(text)
+  steer(message: SteerMessage): boolean {
+    return this.#mode === undefined && !this.#halted && this.#outbox.steer(message)
   }
 
   interrupt(mode: InterruptMode): void {
@@ -249,8 +249,8 @@ export class ClaudeRun {
   }
 
   #deliver(id: string): void {
-    const text = this.#outbox.delivered(id)
-    if (text !== undefined) this.#parts.host.emit({ type: "steer", text })
+    const message = this.#outbox.delivered(id)
+    if (message !== undefined) this.#parts.host.emit({ type: "steer", ...message })
   }
 
   #suspend(suspension: DeferredCall): void {
@@ -308,13 +308,13 @@ export class ClaudeRun {
     void delay(stopMs, signal).then(() => (signal.aborted ? undefined : program.kill()))
   }
 
-  /** Records what the model could not finish, and the messages that it never received. */
+  /** Records what the model could not finish. */
   #close(): void {
     this.#over.abort()
     // A program that has crashed no longer reports a total.
     for (const usage of this.#unmeasured.take()) this.#meter.add(usage, this.#steps.model)
     if (this.#isInterrupted && this.#partial !== "") this.#steps.addPartialText(this.#partial)
     this.#steps.suspend()
-    for (const text of this.#outbox.close()) this.#parts.host.emit({ type: "steer", text })
+    this.#outbox.close()
   }
 }

@@ -2,7 +2,7 @@ import type { BackendSession, OpenRequest } from "../../contract/backend.ts"
 import type { BackendEnv, Loopback } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
-import type { InterruptMode, SessionRef } from "../../contract/session.ts"
+import type { InterruptMode, SessionRef, SteerMessage } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { noUsage } from "../../lib/usage.ts"
@@ -36,7 +36,7 @@ export async function openClaude(
   const sessionId = from.kind === "session" ? from.ref.id : crypto.randomUUID()
   const callId = (wireId: string) => `${sessionId.slice(0, 8)}-${wireId}`
   let run: ClaudeRun | undefined
-  const early: { mode: InterruptMode | undefined; texts: string[] } = { mode: undefined, texts: [] }
+  const early: { mode: InterruptMode | undefined; messages: SteerMessage[] } = { mode: undefined, messages: [] }
   const loopback = await bridgeOf(request, env, (wireId) => run?.gate.outcomeOf(callId(wireId)))
   try {
     const bridge = loopback ? { [names.bridge]: { type: "http", ...loopback.mcp } as const } : {}
@@ -66,7 +66,7 @@ export async function openClaude(
         })
         return run.run(input)
       },
-      steer: (text) => (run ? run.steer(text) : early.texts.push(text) > 0),
+      steer: (message) => (run ? run.steer(message) : early.messages.push(message) > 0),
       interrupt(mode) {
         if (run) run.interrupt(mode)
         else early.mode = mode

@@ -1,6 +1,7 @@
 import type { Stop, ToolCall, TurnHost } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
+import type { SteerMessage } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
 import { textOrEmpty } from "../../lib/json.ts"
@@ -32,7 +33,7 @@ export interface RecordingEvents {
   /** An answer and its calls are complete. */
   onStepEnd(hadCalls: boolean): void
   /** A person's message has reached the model. Returns its text, if it is one of ours. */
-  takeSteer(clientId: string): string | undefined
+  takeSteer(clientId: string): SteerMessage | undefined
   onUsage(total: Usage): void
   onStored(): void
   isPermitted(callId: string): boolean
@@ -219,13 +220,13 @@ export class Recording {
   }
 
   async #steered(clientId: string | undefined): Promise<void> {
-    const text = clientId === undefined ? undefined : this.#events.takeSteer(clientId)
-    if (text === undefined) return
+    const message = clientId === undefined ? undefined : this.#events.takeSteer(clientId)
+    if (message === undefined) return
     // A message comes between two answers.
     const stop = await this.steps.end("tool-calls")
     if (stop) return this.#events.onHalt(stop)
     this.#isComplete = true
-    this.#host.emit({ type: "steer", text })
+    this.#host.emit({ type: "steer", ...message })
   }
 
   /** The id of a hook's run ends with the call. */

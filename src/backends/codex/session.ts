@@ -3,7 +3,7 @@ import type { BackendEnv, Loopback } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
-import type { InterruptMode, SessionRef } from "../../contract/session.ts"
+import type { InterruptMode, SessionRef, SteerMessage } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { textOrEmpty } from "../../lib/json.ts"
 import { noUsage } from "../../lib/usage.ts"
@@ -123,8 +123,8 @@ class CodexSession implements BackendSession {
     return stop
   }
 
-  steer(text: string): boolean {
-    const isTaken = this.#controls.steer(text)
+  steer(message: SteerMessage): boolean {
+    const isTaken = this.#controls.steer(message)
     this.#parts.link.run?.sendSteers()
     return isTaken
   }

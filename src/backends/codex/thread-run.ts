@@ -2,9 +2,9 @@ import type { OpenRequest, Permit, Stop, ToolCall, TurnHost, TurnInput } from ".
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import type { Usage } from "../../contract/result.ts"
+import type { SteerMessage } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
-import { newNonce } from "../../lib/id.ts"
 import { textOrEmpty } from "../../lib/json.ts"
 import type { Controls } from "../shared/controls.ts"
 import type { OwnCall } from "./calls.ts"
@@ -45,9 +45,9 @@ export class ThreadRun implements GateDesk {
   #isOver = false
   #killTimer: ReturnType<typeof setTimeout> | undefined
   /** Messages that Codex has, but the model has not seen yet. */
-  readonly #sent = new Map<string, string>()
+  readonly #sent = new Map<string, SteerMessage>()
   /** Messages that came too late for their turn. */
-  #unsent: string[] = []
+  #unsent: SteerMessage[] = []
 
   constructor(parts: RunParts) {
     const { host, request, thread, counted, stopMs, gate } = parts
@@ -74,13 +74,11 @@ export class ThreadRun implements GateDesk {
 
   /** Never rejects. */
   async run(input: TurnInput): Promise<Stop> {
-    const { host, controls } = this.#parts
+    const { controls } = this.#parts
     const stop = await this.#work(input).catch(failedStop)
     this.#isOver = true
     clearTimeout(this.#killTimer)
     await this.#recording.enqueue(() => this.#recording.leave())
-    const undelivered = [...this.#sent.values(), ...this.#unsent, ...controls.undelivered()]
-    for (const text of undelivered) host.emit({ type: "steer", text })
     return stop.reason === "failed" && controls.stopping ? { reason: "interrupted" } : stop
   }
 
@@ -102,15 +100,15 @@ export class ThreadRun implements GateDesk {
     const { controls, thread } = this.#parts
     const expectedTurnId = this.#turnId
     if (expectedTurnId === undefined) return
-    const texts = controls.takeSteers(false)
-    if (texts === "closed") return
-    for (const text of texts) {
-      const clientUserMessageId = newNonce()
-      this.#sent.set(clientUserMessageId, text)
+    const messages = controls.takeSteers(false)
+    if (messages === "closed") return
+    for (const message of messages) {
+      const { id, text } = message
+      this.#sent.set(id, message)
       const input = userInput([{ type: "text", text }])
       thread.rpc
-        .request("turn/steer", { threadId: thread.id, expectedTurnId, clientUserMessageId, input })
-        .catch(() => this.#takeBack(clientUserMessageId))
+        .request("turn/steer", { threadId: thread.id, expectedTurnId, clientUserMessageId: id, input })
+        .catch(() => this.#takeBack(id))
     }
   }
 
@@ -169,8 +167,9 @@ export class ThreadRun implements GateDesk {
       if (steers === "closed") return { reason: "done", text }
       if (this.#isLastTurn) return { reason: "limit" }
       if (validationError !== undefined) host.emit({ type: "steer", text: validationError, reason: "repair" })
-      for (const steer of steers) host.emit({ type: "steer", text: steer })
-      const texts = validationError === undefined ? steers : [validationError, ...steers]
+      for (const steer of steers) host.emit({ type: "steer", ...steer })
+      const sent = steers.map(({ text }) => text)
+      const texts = validationError === undefined ? sent : [validationError, ...sent]
       next = userInput(texts.map((each) => ({ type: "text", text: each })))
     }
   }
@@ -272,22 +271,22 @@ export class ThreadRun implements GateDesk {
     return this.#isSuspending ? never : answer
   }
 
-  #nextSteers(isDone: boolean): readonly string[] | "closed" {
+  #nextSteers(isDone: boolean): readonly SteerMessage[] | "closed" {
     const late = this.#unsent
     this.#unsent = []
     const steers = this.#parts.controls.takeSteers(isDone && late.length === 0)
     return steers === "closed" ? (late.length > 0 ? late : "closed") : [...late, ...steers]
   }
 
-  #takeSteer(clientId: string): string | undefined {
-    const text = this.#sent.get(clientId)
-    this.#sent.delete(clientId)
-    return text
+  #takeSteer(id: string): SteerMessage | undefined {
+    const message = this.#sent.get(id)
+    this.#sent.delete(id)
+    return message
   }
 
-  #takeBack(clientId: string): void {
-    const text = this.#takeSteer(clientId)
-    if (text !== undefined) this.#unsent.push(text)
+  #takeBack(id: string): void {
+    const message = this.#takeSteer(id)
+    if (message !== undefined) this.#unsent.push(message)
   }
 }
 

@@ -84,7 +84,7 @@ export function native(options: NativeOptions = {}): Backend {
           })
           return runLoop({ ...loop, compaction: { compactor, meter } })
         },
-        steer: (text) => controls.steer(text),
+        steer: (message) => controls.steer(message),
         interrupt: (mode) => controls.interrupt(mode),
         ...(request.context && { compact: () => controls.askToCompact() }),
         close: async () => controls.interrupt("immediate"),

@@ -1,5 +1,4 @@
-import type { Stop, TurnHost } from "../../contract/backend.ts"
-import type { SteerReason } from "../../contract/event.ts"
+import type { SteerEvent, Stop, TurnHost } from "../../contract/backend.ts"
 import type { ToolResultPart } from "../../contract/message.ts"
 import type { Conversation } from "../../contract/provider.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
@@ -29,15 +28,8 @@ export interface Loop {
   readonly host: TurnHost
 }
 
-/** Runs until a stop. Undelivered messages are recorded for the process that resumes the run. */
-export async function runLoop(loop: Loop): Promise<Stop> {
-  const stop = await takeTurns(loop)
-  for (const text of loop.controls.undelivered()) loop.host.emit({ type: "steer", text })
-  return stop
-}
-
 /** Calls the model, records its step, runs its calls and returns their results, until the model makes no further calls. */
-async function takeTurns(loop: Loop): Promise<Stop> {
+export async function runLoop(loop: Loop): Promise<Stop> {
   const { controls, bounds, host, compaction } = loop
   let cuts = 0
   for (let turn = loop.turnsBefore + 1; ; turn++) {
@@ -63,9 +55,9 @@ async function takeTurns(loop: Loop): Promise<Stop> {
     const validationError = final ? await host.review(answerText(answer)) : undefined
     const steers = controls.takeSteers(final && validationError === undefined)
     if (steers === "closed") return { reason: "done", text: answerText(answer) }
-    if (cut) tell(loop, turn, CUT_AT_OUTPUT_LIMIT, "output-limit")
-    if (validationError !== undefined) tell(loop, turn, validationError, "repair")
-    for (const text of steers) tell(loop, turn, text)
+    if (cut) tell(loop, turn, { type: "steer", text: CUT_AT_OUTPUT_LIMIT, reason: "output-limit" })
+    if (validationError !== undefined) tell(loop, turn, { type: "steer", text: validationError, reason: "repair" })
+    for (const message of steers) tell(loop, turn, { type: "steer", ...message })
   }
 }
 
@@ -103,9 +95,9 @@ async function runCalls(
 }
 
 /** A message for the model before its next turn, recorded like all its input. */
-function tell({ history, host }: Loop, turn: number, text: string, reason?: SteerReason): void {
-  const recorded = host.emit({ type: "steer", text, ...(reason && { reason }) })
-  history.add(turn, { role: "user", content: [{ type: "text", text: recorded.text }] })
+function tell({ history, host }: Loop, turn: number, message: SteerEvent): void {
+  const { text } = host.emit(message)
+  history.add(turn, { role: "user", content: [{ type: "text", text }] })
 }
 
 function resultPart({ call, wireId }: StepCall, outcome: ToolOutcome): ToolResultPart {

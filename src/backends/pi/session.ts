@@ -1,8 +1,16 @@
-import type { BackendSession, OpenRequest, Stop, ToolCall, TurnHost, TurnInput } from "../../contract/backend.ts"
+import type {
+  BackendSession,
+  OpenRequest,
+  SteerEvent,
+  Stop,
+  ToolCall,
+  TurnHost,
+  TurnInput,
+} from "../../contract/backend.ts"
 import type { Failure } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import type { AssistantMessage, ToolResultPart } from "../../contract/message.ts"
-import type { InterruptMode, SessionRef } from "../../contract/session.ts"
+import type { InterruptMode, SessionRef, SteerMessage } from "../../contract/session.ts"
 import type { ToolOutcome } from "../../contract/tool.ts"
 import { Controls } from "../shared/controls.ts"
 import { PiContext, type PiContextSetup } from "./context.ts"
@@ -33,8 +41,8 @@ export class PiSession implements BackendSession {
     return this.#run.work(input)
   }
 
-  steer(text: string): boolean {
-    return this.#run?.steer(text) ?? false
+  steer(message: SteerMessage): boolean {
+    return this.#run?.steer(message) ?? false
   }
 
   interrupt(mode: InterruptMode): void {
@@ -117,13 +125,12 @@ class PiRun {
         failure: toFailure(error instanceof Error ? error.message : undefined, undefined),
       }
     }
-    for (const text of this.#controls.undelivered()) this.#host.emit({ type: "steer", text })
     if (this.#stop) return this.#stop
     return this.#controls.stopping ? { reason: "interrupted" } : this.#failure()
   }
 
-  steer(text: string): boolean {
-    return this.#controls.steer(text)
+  steer(message: SteerMessage): boolean {
+    return this.#controls.steer(message)
   }
 
   interrupt(mode: InterruptMode): void {
@@ -287,8 +294,8 @@ class PiRun {
     const validationError = isFinal ? await this.#host.review(text) : undefined
     const steers = this.#controls.takeSteers(isFinal && validationError === undefined)
     if (steers === "closed") return this.#done(text)
-    if (validationError !== undefined) this.#tell(validationError, "repair")
-    for (const steer of steers) this.#tell(steer)
+    if (validationError !== undefined) this.#tell({ type: "steer", text: validationError, reason: "repair" })
+    for (const steer of steers) this.#tell({ type: "steer", ...steer })
     return { action: "continue" }
   }
 
@@ -297,9 +304,9 @@ class PiRun {
     return { action: "end" }
   }
 
-  #tell(text: string, reason?: "repair"): void {
-    const recorded = this.#host.emit({ type: "steer", text, ...(reason && { reason }) })
-    const content = [{ type: "text", text: recorded.text }] as const
+  #tell(message: SteerEvent): void {
+    const { text } = this.#host.emit(message)
+    const content = [{ type: "text", text }] as const
     this.#context.add(this.#turn, { role: "user", content })
     this.#agent.steer(userMessage(content))
   }

@@ -1,10 +1,10 @@
-import type { InterruptMode } from "../../contract/session.ts"
+import type { InterruptMode, SteerMessage } from "../../contract/session.ts"
 import { StopSwitch } from "../../lib/stop-switch.ts"
 
 /** Stops a session, and holds the messages that arrive while it works. */
 export class Controls extends StopSwitch {
   /** Null: the session accepts no further messages. */
-  #steers: string[] | null = []
+  #steers: SteerMessage[] | null = []
   #isCompactAsked = false
 
   interrupt(mode: InterruptMode): void {
@@ -13,8 +13,8 @@ export class Controls extends StopSwitch {
   }
 
   /** False: the model will not be asked again. */
-  steer(text: string): boolean {
-    return !this.stopping && this.#steers !== null && this.#steers.push(text) > 0
+  steer(message: SteerMessage): boolean {
+    return !this.stopping && this.#steers !== null && this.#steers.push(message) > 0
   }
 
   askToCompact(): void {
@@ -29,18 +29,11 @@ export class Controls extends StopSwitch {
   }
 
   /** Returns the messages since the last call, in order. If there are none and the work is done, no further ones are accepted. */
-  takeSteers(done: boolean): readonly string[] | "closed" {
+  takeSteers(done: boolean): readonly SteerMessage[] | "closed" {
     const taken = this.#steers
     if (taken === null) return "closed"
     if (taken.length > 0) this.#steers = []
     else if (done) this.#steers = null
     return this.#steers === null ? "closed" : taken
-  }
-
-  /** Returns the messages that the model never received. No more are taken. */
-  undelivered(): readonly string[] {
-    const left = this.#steers ?? []
-    this.#steers = null
-    return left
   }
 }

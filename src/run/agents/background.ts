@@ -3,10 +3,14 @@ import { AGENT_ENDED } from "../../lib/compaction/agent-messages.ts"
 import { plainText } from "../../lib/content.ts"
 import type { SpawnEnd } from "../state/agents.ts"
 import { RunControls } from "../state/controls.ts"
-import type { OpenRun, PendingSteer } from "../state/open-run.ts"
-import { steerRecord } from "../state/steer-record.ts"
+import type { OpenRun } from "../state/open-run.ts"
 import { moreUrgent, type RunStop, type Suspension } from "../state/stops.ts"
 import { linkControls } from "./link-controls.ts"
+
+interface AgentAnswer {
+  readonly agentId: string
+  readonly text: string
+}
 
 /**
  * The agents of a run whose calls do not wait for them. The end of each is one message for the run's model, and its record says
@@ -21,7 +25,7 @@ export class BackgroundAgents {
   /** Why agents have stopped before their end. */
   readonly #left: (Suspension | { readonly kind: "lost" })[] = []
   /** Answers that no session took: another one may follow. */
-  #refused: PendingSteer[] = []
+  #refused: AgentAnswer[] = []
   #wake = () => {}
 
   constructor(run: OpenRun) {
@@ -29,8 +33,8 @@ export class BackgroundAgents {
   }
 
   get isPending(): boolean {
-    const isUnread = this.#run.pendingSteers.some((pending) => "agentId" in pending)
-    return this.#working.size > 0 || this.#left.length > 0 || this.#refused.length > 0 || isUnread
+    const { hasAnswerOfAgent } = this.#run.controls.steers
+    return this.#working.size > 0 || this.#left.length > 0 || this.#refused.length > 0 || hasAnswerOfAgent
   }
 
   has(agentId: string): boolean {
@@ -52,8 +56,8 @@ export class BackgroundAgents {
 
   async wait(): Promise<void> {
     const { controls, journal } = this.#run
-    for (const pending of this.#refused.splice(0)) this.#deliver(pending)
-    const isOver = () => this.#working.size === 0 || controls.hasUnread || controls.stopping
+    for (const answer of this.#refused.splice(0)) this.#deliver(answer)
+    const isOver = () => this.#working.size === 0 || controls.steers.hasUnread || controls.stopping
     if (isOver()) return
     // The model's text is durable while others work.
     journal.flushSoon()
@@ -71,9 +75,9 @@ export class BackgroundAgents {
     const { controls, journal, projection } = this.#run
     if (controls.stopping) return { reason: "interrupted" }
     // The session begins with one message, and takes the others as soon as it is open.
-    const text = controls.takeEarly()
-    if (text === undefined) return { reason: "done", text: projection.text }
-    journal.append(steerRecord(this.#run, text))
+    const first = controls.steers.takeFirst()
+    if (first === undefined) return { reason: "done", text: projection.text }
+    journal.append(first)
     await journal.flush()
     return undefined
   }
@@ -103,16 +107,12 @@ export class BackgroundAgents {
       return
     }
     const text = `${AGENT_ENDED}\n${plainText(end.outcome.output, "\n")}`
-    this.#deliver({ text: this.#run.redactor.again(text), reason: "agent", agentId })
+    this.#deliver({ agentId, text: this.#run.redactor.again(text) })
   }
 
-  #deliver(pending: PendingSteer): void {
-    const { controls, pendingSteers } = this.#run
-    // A session may record the message while it takes it.
-    pendingSteers.push(pending)
-    if (controls.steer(pending.text)) return
-    pendingSteers.splice(pendingSteers.indexOf(pending), 1)
-    this.#refused.push(pending)
+  #deliver(answer: AgentAnswer): void {
+    const { agentId, text } = answer
+    if (!this.#run.controls.steer(text, { reason: "agent", agentId })) this.#refused.push(answer)
   }
 
   #link(): () => void {

@@ -93,7 +93,6 @@ export async function openRun(
     target,
     left: opening.isNew ? sessionGiven(input, target) : sessionLeft(projection, target, input.cwd),
     openBefore: projection.openCalls.map(({ callId }) => callId),
-    pendingSteers: [],
     ...(kept && { history: kept }),
     show(event) {
       if (!publisher.hasDeltas) return

@@ -14,6 +14,7 @@ import { limitStop, type Prices, SessionHost } from "./host.ts"
 import { openSession } from "./open-session.ts"
 import { continuation, firstInput, historyOrigin, openRequest, type Prepared, prepare } from "./prepare.ts"
 import { countUnpriced, pricesOf } from "./prices.ts"
+import { recordUndelivered } from "./undelivered.ts"
 import { warnOfUnenforced } from "./unenforced.ts"
 import { Watch } from "./watch.ts"
 
@@ -126,7 +127,7 @@ async function runSession(
     // Other agents of the run worked while it opened.
     if (host.usedUp) return host.usedUp
     // A message would begin another request.
-    controls.onSteer((text) => !host.usedUp && session.steer(text))
+    controls.steers.connect((message) => !host.usedUp && session.steer(message))
     const stop = await session.run(turn, host)
     const violation = await host.violation()
     if (violation) return { reason: "failed", failure: violation.toJSON() }
@@ -137,6 +138,7 @@ async function runSession(
     const isUnexplained = stop.reason === "interrupted" || (stop.reason === "limit" && stop.failure === undefined)
     return (isUnexplained && watch.cause) || stop
   } finally {
+    recordUndelivered(run)
     watch.close()
     host.close()
     await session.close()

@@ -4,6 +4,7 @@ import { until } from "../../../test/support/watchdog.ts"
 import type { Backend, Stop, TurnHost } from "../../contract/backend.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
+import type { SteerMessage } from "../../contract/session.ts"
 import type { Store } from "../../contract/store.ts"
 import { createRuntime } from "../../index.ts"
 import { plainText } from "../../lib/content.ts"
@@ -17,7 +18,7 @@ interface Working {
   /** What it was asked to do. */
   readonly task: string
   /** Messages that it got while it worked. */
-  readonly messages: string[]
+  readonly messages: SteerMessage[]
   /** True once the runtime has stopped it. */
   readonly isStopped: () => boolean
 }
@@ -33,14 +34,14 @@ function programOf(work: Work, open: (session: number) => Promise<void> = async 
       const session = await fake.open(request, env)
       await open(++sessions)
       let isStopped = false
-      const messages: string[] = []
+      const messages: SteerMessage[] = []
       return over(session, {
         async run(input, host) {
           const task = plainText(input.content ?? [], "\n")
           const stop = await work({ host, task, messages, isStopped: () => isStopped })
           return isStopped ? { reason: "interrupted" } : (stop ?? { reason: "done", text: "Done." })
         },
-        steer: (text) => messages.push(text) > 0,
+        steer: (message) => messages.push(message) > 0,
         interrupt() {
           isStopped = true
         },
@@ -136,7 +137,7 @@ test("a program whose agent has used up the budget gets the agent's answer only 
       void other.spend()
     }
     await host.review("Waiting.")
-    got.push(...messages.map((text) => host.emit({ type: "steer", text }).text))
+    got.push(...messages.map((message) => host.emit({ type: "steer", ...message }).text))
     return undefined
   })
   const runtime = runtimeOf(backend)

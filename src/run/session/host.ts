@@ -26,7 +26,6 @@ import { CallRunner } from "../calls/run-call.ts"
 import { UngatedCalls } from "../calls/ungated-calls.ts"
 import type { OpenRun } from "../state/open-run.ts"
 import { EventRedactor } from "../state/redact-events.ts"
-import { steerRecord } from "../state/steer-record.ts"
 import type { Suspension } from "../state/stops.ts"
 import type { Watch } from "./watch.ts"
 
@@ -200,7 +199,7 @@ export class SessionHost implements TurnHost {
       const { validationError: last } = output
       if (last) journal.append({ type: "warning", code: last.code, message: last.message })
     }
-    if (validationError !== undefined || controls.hasUnread) await this.#beforeRequest()
+    if (validationError !== undefined || controls.steers.hasUnread) await this.#beforeRequest()
     return validationError
   }
 
@@ -266,7 +265,7 @@ export class SessionHost implements TurnHost {
   #recorded(event: BackendEvent): RecordBody {
     if (event.type === "usage") return this.#settled(event)
     if (event.type === "metering") return this.#metered(event)
-    return event.type === "steer" && event.reason === undefined ? steerRecord(this.#run, event.text) : event
+    return event.type === "steer" && "id" in event ? this.#run.controls.steers.delivered(event) : event
   }
 
   /** Present once no request may start that has no reserve, because the run and its agents have used up the budget. */

@@ -1,6 +1,7 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { InterruptMode } from "../../contract/session.ts"
 import { StopSwitch } from "../../lib/stop-switch.ts"
+import { SteerQueue, type SteerSource } from "./steer-queue.ts"
 
 /** The reason why a run is stopped from outside its backend. The first one counts. */
 export type StopCause =
@@ -12,17 +13,13 @@ export type StopCause =
 
 /** Stops, releases and steers one run. Its handle, timer and journal call it; its backend and tools react to it. */
 export class RunControls extends StopSwitch {
+  readonly steers = new SteerQueue()
   #cause: StopCause | undefined
   #releasing = false
   #onStop: ((mode: InterruptMode) => void) | undefined
-  #steer: ((text: string) => boolean) | undefined
   #compact: (() => void) | undefined
   #isCompactAsked = false
   #clock: ReturnType<typeof setTimeout> | undefined
-  /** Messages that arrived before the session was open. */
-  #early: string[] | undefined = []
-  /** Accepted messages that the model has not received. */
-  #unread = 0
   #onMessage: (() => void) | undefined
 
   get cause(): StopCause | undefined {
@@ -70,32 +67,16 @@ export class RunControls extends StopSwitch {
   }
 
   /** Returns false if the run no longer accepts messages. */
-  steer(text: string): boolean {
+  steer(text: string, source?: SteerSource): boolean {
     if (this.stopping) return false
-    const isTaken = this.#steer ? this.#steer(text) : this.#early !== undefined && this.#early.push(text) > 0
-    if (isTaken) this.#unread++
+    const isTaken = this.steers.add(text, source)
     this.#onMessage?.()
     return isTaken
-  }
-
-  /** True if the model has not received all messages yet. */
-  get hasUnread(): boolean {
-    return this.#unread > 0
-  }
-
-  /** Counts a message that the model has received. */
-  read(): void {
-    this.#unread = Math.max(0, this.#unread - 1)
   }
 
   /** Sets the listener that is called after each message. */
   onMessage(listener: () => void): void {
     this.#onMessage = listener
-  }
-
-  /** Takes the first message that arrived before a session was open: the caller records it. */
-  takeEarly(): string | undefined {
-    return this.#early?.shift()
   }
 
   /** Returns false if the run is already being stopped. */
@@ -111,18 +92,6 @@ export class RunControls extends StopSwitch {
     this.#compact = compact
     if (this.#isCompactAsked) compact()
     this.#isCompactAsked = false
-  }
-
-  /** Sets the receiver of messages. Earlier messages are passed to it immediately. */
-  onSteer(steer: (text: string) => boolean): void {
-    this.#steer = steer
-    for (const text of this.#early ?? []) if (!steer(text)) this.read()
-    this.#early = undefined
-  }
-
-  /** Rejects all further messages, because the run has ended. */
-  end(): void {
-    this.#steer = () => false
   }
 
   /** Sets the listener that stops the work. It is called immediately if the run is already being stopped. */

@@ -156,7 +156,7 @@ export async function recordWaitingMessages({ folder, journal, projection, redac
 
 /** Applies a message to an active run and records it with its slot, so it is applied once. Returns false if it is too late. */
 function applyMessage(
-  { journal, controls, pendingSteers, redactor }: OpenRun,
+  { journal, controls, redactor }: OpenRun,
   message: InboxMessage | UnreadableMessage,
   inbox: number,
 ): boolean {
@@ -176,14 +176,9 @@ function applyMessage(
       journal.append({ type: "compaction-request", inbox })
       controls.compact()
       return true
-    case "steer": {
-      // The sender may not know the secrets of this run.
-      const text = redactor.again(message.text)
-      if (!controls.steer(text)) return false
-      // The steer is recorded when the model receives it.
-      pendingSteers.push({ text, inbox })
-      return true
-    }
+    case "steer":
+      // The sender may not know the secrets of this run. The message is recorded when the model receives it.
+      return controls.steer(redactor.again(message.text), { inbox })
   }
 }
 

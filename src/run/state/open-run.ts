@@ -53,16 +53,9 @@ export interface OpenRun {
   openBefore: readonly string[]
   /** Every durable record, if the run will be released. */
   readonly history?: readonly RunRecord[]
-  /** Messages from the inbox and answers of agents that the model has not received yet. */
-  readonly pendingSteers: PendingSteer[]
   /** Publishes an ephemeral event once every earlier record is durable. */
   show(event: Ephemeral): void
 }
-
-/** A message with where it comes from, which its record will say. */
-export type PendingSteer =
-  | { readonly text: string; readonly inbox: number }
-  | { readonly text: string; readonly reason: "agent"; readonly agentId: string }
 
 /** Where a run stands: above its agents, or as one of them. */
 export interface RunTree {
