@@ -206,7 +206,7 @@ export const mutations = [
   ),
   mutation(
     "policy: rules of a run cannot list folders",
-    [["src/policy/policies.ts", "    ...(listFolder && { listFolder }),\n", ""]],
+    [["src/policy/policies.ts", "    listFolder,\n    homeFolder,\n", "    homeFolder,\n"]],
     wholeFolders("a command without a sandbox that reads a whole folder is not asked where nothing refused exists"),
   ),
   mutation(

@@ -37,7 +37,7 @@ export interface OpenRuntime {
   /** Names of all tools, including disabled ones. */
   readonly toolNames: readonly string[]
   /** The store, if it is not the default. */
-  readonly store?: string
+  readonly store?: string | undefined
   /** The files that the tools see. */
   readonly files: Files
 }
@@ -100,7 +100,7 @@ export async function openRuntime(
     })
     const hidden = store !== undefined && isBucket(store) ? [] : [resolve(store ?? defaultStoreRoot())]
     const files = nodeFiles({ roots: [workspace], hidden })
-    return { runtime, workspace, toolNames, files, ...(store !== undefined && { store }) }
+    return { runtime, workspace, toolNames, files, store }
   } catch (error) {
     throw file && LonghaulError.is(error) ? withFile(error, file.path) : error
   }

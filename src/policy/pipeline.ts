@@ -36,7 +36,12 @@ export type CallDecision = {
 } & (
   | { readonly verdict: "allow" }
   | { readonly verdict: "deny"; readonly reason: string }
-  | { readonly verdict: "ask"; readonly via: AskVia; readonly question: string; readonly always?: AlwaysScope }
+  | {
+      readonly verdict: "ask"
+      readonly via: AskVia
+      readonly question: string
+      readonly always?: AlwaysScope | undefined
+    }
 )
 
 /** `blocked`: the output is withheld. `opened`: services that let it pass because they were silent. */
@@ -89,7 +94,7 @@ export async function decideCall(policy: ActivePolicy, call: PolicyCall, facts: 
   const via = viaOf(policy, strictest)
   if (via === undefined) return denied(found, reason("approval", "deny", `${strictest.text} ${NO_APPROVER}`))
   const always = open.every(({ isFirm }) => !isFirm) ? await policy.rules.alwaysScope({ ...call, args }) : undefined
-  return { verdict: "ask", args, ruled, reasons, via, question: strictest.text, ...(always && { always }) }
+  return { verdict: "ask", args, ruled, reasons, via, question: strictest.text, always }
 }
 
 /** Decides whether an output may be passed on, also that of a failed call. */

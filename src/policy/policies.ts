@@ -92,9 +92,9 @@ async function compiled(sources: readonly PolicySource[], host: PolicyHost, tool
   const { compileRules } = await import("./rules/compile-rules.ts")
   return compileRules(sources, {
     tools,
-    ...(resolvePath && { resolvePath }),
-    ...(listFolder && { listFolder }),
-    ...(homeFolder !== undefined && { homeFolder }),
+    resolvePath,
+    listFolder,
+    homeFolder,
   })
 }
 

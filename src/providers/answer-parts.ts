@@ -40,7 +40,7 @@ export class AnswerParts {
   }
 
   openReasoning(text = "", opaque?: Json): number {
-    return this.#open({ kind: "reasoning", text, whole: null, ...(opaque !== undefined && { opaque }) })
+    return this.#open({ kind: "reasoning", text, whole: null, opaque })
   }
 
   /** `args`: used if no delta follows. */
@@ -123,7 +123,7 @@ interface Part {
   readonly kind: "text" | "reasoning" | "call" | "other"
   /** The accumulated deltas: text, reasoning or the JSON of a call's arguments. */
   text: string
-  opaque?: Json
+  opaque?: Json | undefined
   readonly wireId?: string
   readonly name?: string
   readonly args?: Json

@@ -162,6 +162,6 @@ function enterEnded({ config, key, projection, journal }: OpenRun, { found }: Op
     shard,
     bytes: head.validBytes,
     owes,
-    ...(found && { taken: found.top + 1 }),
+    taken: found && found.top + 1,
   })
 }

@@ -86,7 +86,7 @@ export interface Released {
   /** True if webhook deliveries may be pending. */
   readonly owes: boolean
   /** The mark of the owner, if it wrote one. */
-  readonly taken?: number
+  readonly taken?: number | undefined
 }
 
 /** Writes the index entry of a paused or ended run. Never rejects: without the entry, a listing reads the journal. */

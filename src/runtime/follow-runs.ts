@@ -123,7 +123,7 @@ export class Followers {
 
   /** Yields the recorded events, then the events that the run publishes. */
   async *#liveEvents(live: LiveRun, deltas: boolean, signal: AbortSignal | undefined): AsyncGenerator<RunEvent> {
-    const events = live.subscribe({ deltas, ...(signal && { signal }) })
+    const events = live.subscribe({ deltas, signal })
     const history = await this.#history(live.key)
     const last = history.at(-1)?.seq ?? -1
     yield* history

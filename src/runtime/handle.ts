@@ -18,7 +18,7 @@ export interface StartOptions extends Pick<RunInput, "onEvent" | "onProgress" | 
   readonly streamed: boolean
   readonly services: RunServices
   /** Waits for a slot. Resolves with the function that frees it. */
-  readonly takeSlot?: (controls: RunControls) => Promise<() => void>
+  readonly takeSlot?: ((controls: RunControls) => Promise<() => void>) | undefined
   /** Called once the run has started. Returns a function that is called when the run has ended. */
   opened(run: OpenRun): () => Promise<void>
 }

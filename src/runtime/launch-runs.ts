@@ -19,7 +19,7 @@ interface ResumeOptions {
   readonly orphan?: Orphan
   /** `recovered`: the run keeps its previous webhook. Absent: the run is in the foreground and has no webhook. */
   readonly background?: "asked" | "recovered"
-  readonly webhook?: Webhook
+  readonly webhook?: Webhook | undefined
   readonly streamed?: boolean
 }
 
@@ -60,7 +60,7 @@ export class Launcher {
       const choose = this.#webhooks.chooser(key, background ?? "recovered", webhook)
       const { resumption } = await import("../run/open/resume-run.ts")
       const opening = await resumption(this.#config, key, input, look, {
-        ...(orphan && { found: orphan.found }),
+        found: orphan?.found,
         released: this.#live.released,
       })
       // A released run only moves to another process: its receiver still expects the notification of its end.

@@ -30,7 +30,7 @@ export interface LiveRun {
   /** Resolves when the run has ended and its webhook was delivered or has failed. Never rejects. */
   readonly delivered: Promise<void>
   /** Returns the events from now on, until the run ends or the signal aborts. */
-  subscribe(options: { readonly deltas: boolean; readonly signal?: AbortSignal }): EventQueue<RunEvent>
+  subscribe(options: { readonly deltas: boolean; readonly signal?: AbortSignal | undefined }): EventQueue<RunEvent>
 }
 
 type Watching = Pick<RunInput, "onEvent" | "onProgress" | "signal">
@@ -96,13 +96,13 @@ export class LiveRuns {
       ...(onEvent && { onEvent }),
       ...(onProgress && { onProgress }),
       ...(signal && { signal }),
-      ...(permits && {
-        takeSlot: async (controls) => {
+      takeSlot:
+        permits &&
+        (async (controls) => {
           const freeSlot = await permits.take(controls.halting)
           state.queued = false
           return freeSlot
-        },
-      }),
+        }),
       opened: (run) => this.#opened(run, state),
     })
     const run = liveRun(key, started, state, (result) => this.#remove(run, result))

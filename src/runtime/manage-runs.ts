@@ -103,7 +103,7 @@ async function writeOnce(
     shard,
     bytes: head.validBytes,
     owes,
-    ...(found && { taken: found.top + 1 }),
+    taken: found && found.top + 1,
   })
 }
 

@@ -96,10 +96,7 @@ function startMethods(parts: Parts): Pick<Runtime, StartMethods> {
     start: async (input) => inBackground(parts, launcher.runInBackground(input)),
     async resumeAsync(given) {
       const { webhook, ...input } = given ?? {}
-      return inBackground(
-        parts,
-        launcher.resume(input, { background: "asked", ...(webhook !== undefined && { webhook }) }),
-      )
+      return inBackground(parts, launcher.resume(input, { background: "asked", webhook }))
     },
   }
 }

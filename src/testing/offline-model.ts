@@ -43,7 +43,7 @@ interface Task {
   readonly start: number
   readonly words: readonly string[]
   readonly inputPaths: readonly string[]
-  readonly outputPath?: string
+  readonly outputPath?: string | undefined
 }
 
 interface Step {
@@ -67,7 +67,7 @@ function readTask(messages: readonly Message[]): Task {
     start: Math.max(0, start),
     words: unique(quoted.length > 0 ? quoted : plain).slice(0, 3),
     inputPaths: unique(text.match(pathWord) ?? []).filter((path) => path !== outputPath),
-    ...(outputPath !== undefined && { outputPath }),
+    outputPath,
   }
 }
 

@@ -55,7 +55,7 @@ export class ProviderScene {
       // Safe: every case gives at least one answer.
       script: ({ index }) => list[Math.min(index, list.length - 1)] as SimulatedAnswer,
       faults: [fault],
-      ...(knownKey !== undefined && { apiKey: knownKey }),
+      apiKey: knownKey,
     })
   }
 

@@ -98,14 +98,14 @@ export type SimulatedToolCall = { readonly name: string; readonly id?: string } 
 export interface CompleteAnswer {
   readonly parts: readonly CompletePart[]
   readonly stopReason: StopReason
-  readonly wireStopReason?: string
+  readonly wireStopReason?: string | undefined
   readonly usage: { readonly [bucket in Exclude<keyof Usage, "costUsd">]: number } & { readonly costUsd?: number }
   readonly deltaSize: number
 }
 
 export type CompletePart =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "reasoning"; readonly text: string; readonly signature?: string }
+  | { readonly kind: "reasoning"; readonly text: string; readonly signature?: string | undefined }
   | { readonly kind: "call"; readonly id: string; readonly name: string; readonly argsText: string }
 
 /** Deterministic for the same answer and context. Generated ids are not in `usedIds`. */
@@ -119,7 +119,7 @@ export function completeAnswer(
   return {
     parts,
     stopReason: given.stopReason ?? (parts.some((part) => part.kind === "call") ? "tool-calls" : "end"),
-    ...(given.wireStopReason !== undefined && { wireStopReason: given.wireStopReason }),
+    wireStopReason: given.wireStopReason,
     usage: {
       inputTokens: tokensIn(context.inputCharacters),
       outputTokens: tokensIn(parts.reduce((sum, part) => sum + charactersOf(part), 0)),
@@ -155,7 +155,7 @@ function completePart(part: SimulatedPart, newId: () => string): CompletePart {
     return {
       kind: "reasoning",
       text: part.reasoning,
-      ...(part.signature !== undefined && { signature: part.signature }),
+      signature: part.signature,
     }
   }
   const { id, name, args, rawArgs } = part.toolCall

@@ -17,7 +17,7 @@ export interface SimulatorOptions {
   /** A list is used one entry per request on a known path; null is a request without a fault. */
   readonly faults?: Faults<SimulatedRequest>
   /** The only accepted key. Default: any. */
-  readonly apiKey?: string
+  readonly apiKey?: string | undefined
 }
 
 /** A model server as a fetch handler: pass `fetch` to `serve`, or use it instead of the global one. */

@@ -19,7 +19,7 @@ import type { ClaudeProgram, ClaudeQuestion, Delivery } from "./wire.ts"
 export interface SessionFacts {
   readonly counted: Usage
   /** The call that the program presents again. */
-  readonly deferred?: string
+  readonly deferred?: string | undefined
 }
 
 /** The messages of a person from before the run began. */
@@ -265,7 +265,7 @@ export class ClaudeRun {
     this.#meter.total(end.usage, this.#steps.model)
     this.#unmeasured.take()
     for (const id of end.delivered) this.#deliver(id)
-    host.emit(stored({ counted: this.#meter.counted, ...(end.deferred !== undefined && { deferred: end.deferred }) }))
+    host.emit(stored({ counted: this.#meter.counted, deferred: end.deferred }))
     if (this.#halted) return this.#halted
     if (this.#suspension) {
       // It would continue with them, and forget the call that it deferred.

@@ -31,7 +31,7 @@ export type ClaudeEvent =
 export interface ClaudeEnd {
   readonly isError: boolean
   readonly text: string
-  readonly structured?: Json
+  readonly structured?: Json | undefined
   /** The call that was deferred until the session is resumed. */
   readonly deferred?: string
   readonly stopReason: string
@@ -200,7 +200,7 @@ function endIn(message: JsonObject, callId: CallId): ClaudeEnd {
   return {
     isError: message.is_error === true,
     text: textIn(message, "result") || firstError(message),
-    ...(structured !== undefined && { structured }),
+    structured,
     ...(deferred !== "" && { deferred: callId(deferred) }),
     stopReason: textIn(message, "stop_reason"),
     terminalReason: textIn(message, "terminal_reason"),

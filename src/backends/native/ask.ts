@@ -37,7 +37,7 @@ export interface Overflowed {
   /** The number of attempts at the turn so far. */
   readonly attempts: number
   /** Of the cut answer. */
-  readonly usage?: Usage
+  readonly usage?: Usage | undefined
 }
 
 /**
@@ -86,7 +86,7 @@ export async function askModel(
 function overflowed(host: TurnHost, turn: number, { number }: Attempt, failure: Failure, answer?: Answer): Overflowed {
   host.emit({ type: "retry", turn, attempt: number + 1, delayMs: 0, failure })
   if (answer) host.emit({ type: "metering", usage: answer.usage, model: answer.model })
-  return { overflow: failure, attempts: number + 1, ...(answer && { usage: answer.usage }) }
+  return { overflow: failure, attempts: number + 1, usage: answer?.usage }
 }
 
 export const cutByWindow = new LonghaulError(

@@ -16,7 +16,7 @@ import { type Summariser, summaryModel } from "./summary-model.ts"
 export interface PiContextSetup extends Summariser {
   readonly model: PiModel
   readonly request: OpenRequest
-  readonly system?: string
+  readonly system?: string | undefined
   readonly transportOfHost: Transport
 }
 

@@ -54,7 +54,7 @@ export function pi(options: PiOptions = {}): Backend {
         model,
         request,
         ref: { backend: "pi", version: "0.87", id: newNonce(), cwd: request.cwd, resumable: false },
-        ...(system !== undefined && { system }),
+        system,
         ...(model.provider === "openai-codex" && piCodexTransport !== undefined && { transport: piCodexTransport }),
         transportOfHost: env.transport,
         apiKey: (provider) => apiKeyOf(provider, options, modules, env),

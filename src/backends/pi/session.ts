@@ -77,7 +77,7 @@ class PiRun {
   readonly #begun = new Set<string>()
   #stop: Stop | undefined
   #isSuspended = false
-  #response: { readonly status: number; readonly retryAfter?: string } | undefined
+  #response: { readonly status: number; readonly retryAfter?: string | undefined } | undefined
 
   constructor(setup: PiSetup, host: TurnHost) {
     const { request, modules, model, system, transport } = setup
@@ -94,19 +94,19 @@ class PiRun {
         model,
         messages,
         tools: request.tools.map((spec) => this.#tool(spec)),
-        ...(system !== undefined && { systemPrompt: system }),
-        ...(effort !== undefined && { thinkingLevel: effort }),
+        systemPrompt: system,
+        thinkingLevel: effort,
       },
       streamFn: modules.ai.streamSimple,
       getApiKey: (provider) => setup.apiKey(provider),
       onResponse: ({ status, headers }) => {
         const retryAfter = headers["retry-after"]
-        this.#response = { status, ...(retryAfter !== undefined && { retryAfter }) }
+        this.#response = { status, retryAfter }
       },
       prepareRequest: ({ context }) => this.#beginTurn(context),
       finishTurn: () => this.#finishTurn(),
       sessionId: setup.ref.id,
-      ...(transport !== undefined && { transport }),
+      transport,
     })
     this.#agent.subscribe((event) => this.#observe(event))
   }

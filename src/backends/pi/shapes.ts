@@ -35,9 +35,9 @@ export interface PiModel {
 
 export interface PiAgentOptions {
   readonly initialState: {
-    readonly systemPrompt?: string
+    readonly systemPrompt?: string | undefined
     readonly model: PiModel
-    readonly thinkingLevel?: string
+    readonly thinkingLevel?: string | undefined
     readonly tools: readonly PiTool[]
     readonly messages: readonly PiMessage[]
   }
@@ -49,7 +49,7 @@ export interface PiAgentOptions {
     readonly context: PiAgentContext
   }): Promise<{ readonly context: PiAgentContext } | undefined>
   finishTurn(turn: PiTurn): Promise<{ readonly action: "continue" | "end" } | undefined>
-  readonly transport?: string
+  readonly transport?: string | undefined
   readonly sessionId?: string
 }
 
@@ -58,13 +58,13 @@ export interface PiAgentContext {
 }
 
 export interface PiRequest {
-  readonly systemPrompt?: string
+  readonly systemPrompt?: string | undefined
   readonly messages: readonly PiMessage[]
 }
 
 export interface PiRequestOptions {
-  readonly apiKey?: string
-  readonly maxTokens?: number
+  readonly apiKey?: string | undefined
+  readonly maxTokens?: number | undefined
   readonly signal?: AbortSignal
   onResponse?(response: { readonly status: number }): void
 }

@@ -21,11 +21,11 @@ export function summaryModel({ modules, model, apiKey }: Summariser): Model {
         const answer = await modules.ai
           .streamSimple(
             model,
-            { messages: toPiMessages(messages, model), ...(system !== undefined && { systemPrompt: system }) },
+            { messages: toPiMessages(messages, model), systemPrompt: system },
             {
               signal,
-              ...(key !== undefined && { apiKey: key }),
-              ...(maxOutputTokens !== undefined && { maxTokens: maxOutputTokens }),
+              apiKey: key,
+              maxTokens: maxOutputTokens,
               onResponse: (response) => {
                 status = response.status
               },

@@ -27,7 +27,7 @@ export interface ErrorReply {
   readonly method: string
   readonly code: number
   readonly message: string
-  readonly data?: Json
+  readonly data?: Json | undefined
 }
 
 export interface RequestOptions {
@@ -205,7 +205,7 @@ function errorReply(method: string, { code, message, data }: JsonObject): ErrorR
     method,
     code: typeof code === "number" ? code : INTERNAL_ERROR,
     message: typeof message === "string" ? message : "",
-    ...(data !== undefined && { data }),
+    data,
   }
 }
 

@@ -40,7 +40,7 @@ export interface Guard {
   readonly bash: boolean
   readonly sandbox: Sandbox
   /** The policy file that the user named. Absolute. */
-  readonly policy?: string
+  readonly policy?: string | undefined
 }
 
 /** The value given now, else the value the run was started with. */
@@ -54,7 +54,7 @@ export function guardOf(choice: GuardChoice, began?: Guard): Guard {
   }
   const policy = choice.policy === undefined ? recalledPolicy(began?.policy) : resolve(choice.policy)
   return {
-    ...(policy !== undefined && { policy }),
+    policy,
     ask: choice.ask === undefined ? (began?.ask ?? []) : namesIn(choice.ask),
     bash: choice.bash ?? began?.bash ?? false,
     sandbox,

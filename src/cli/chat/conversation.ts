@@ -38,7 +38,7 @@ export interface ConversationOptions {
   readonly model: string
   /** Settings of a new conversation, apart from its first message. */
   readonly settings: Omit<RunInput, "task" | "messages">
-  readonly earlier?: EarlierConversation
+  readonly earlier?: EarlierConversation | undefined
 }
 
 /** A conversation of another process that continues here. */

@@ -69,7 +69,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
       ...(metadata && { metadata }),
       ...(choice["run-id"] !== undefined && { runId: choice["run-id"] }),
     },
-    ...(earlier && { earlier: continued(earlier, choice, guard, { ...chosen, limits }) }),
+    earlier: earlier && continued(earlier, choice, guard, { ...chosen, limits }),
   })
   const cwd = resolve(opened.workspace, chosen.cwd ?? began?.cwd ?? ".")
   return { ...opened, conversation, cwd, ...(earlier && { earlier }) }

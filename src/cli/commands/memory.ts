@@ -86,7 +86,7 @@ async function added(
     throw new UsageError(`${replaces} is of another kind.`, "Add --kind with its kind.")
   }
   const at = new Date().toISOString()
-  const item: MemoryItem = { id: itemId(newNonce()), kind, text, at, ...(replaces !== undefined && { replaces }) }
+  const item: MemoryItem = { id: itemId(newNonce()), kind, text, at, replaces }
   await items.create(item)
   return item
 }

@@ -86,7 +86,7 @@ function removedIn(folders: readonly string[]): readonly string[] {
 export interface FoundConfig {
   readonly data?: FoundFile
   /** Loaded only if named: a program must not be executed just because the user works in its folder. */
-  readonly program?: string
+  readonly program?: string | undefined
   /** Files that a command may have written. They are ignored. */
   readonly planted: readonly string[]
 }
@@ -108,11 +108,11 @@ export function findConfig(workspace?: string): FoundConfig {
   for (const path of named(dataName)) {
     const text = readText(path)
     if (text === undefined ? !commandsRanIn(dirname(path)) : !mayBePlanted(path, text)) {
-      return { data: { path, text }, planted, ...(program !== undefined && { program }) }
+      return { data: { path, text }, planted, program }
     }
     planted.push(path)
   }
-  return { planted, ...(program !== undefined && { program }) }
+  return { planted, program }
 }
 
 function foldersOf(workspace: string | undefined): readonly string[] {

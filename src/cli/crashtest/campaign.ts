@@ -10,7 +10,7 @@ export interface CampaignOptions extends Omit<Setting, "workload" | "receiver"> 
   /** Number of processes killed at random times. */
   readonly kills: number
   /** Number of enumerated points, spread evenly. Default: all. */
-  readonly sample?: number
+  readonly sample?: number | undefined
   readonly seed: number
   /** Ends the campaign early with the counts so far. */
   readonly signal?: AbortSignal

@@ -31,7 +31,7 @@ export interface EffectLine {
 export interface AckLine {
   readonly runId: string
   /** The agent whose record it is; absent: the run itself. */
-  readonly agent?: string
+  readonly agent?: string | undefined
   readonly seq: number
   readonly crc: number
 }
@@ -121,7 +121,7 @@ async function toTheEnd(runtime: Runtime, works: Promise<unknown>[], { folder, r
     if (!("seq" in event)) return
     const { agent, ...record } = event
     const crc = crc32(encoder.encode(JSON.stringify(record)))
-    const line: AckLine = { runId, ...(agent !== undefined && { agent }), seq: event.seq, crc }
+    const line: AckLine = { runId, agent, seq: event.seq, crc }
     acknowledge(line)
   }
   const webhook = { url: receiver, secretRef: "CRASHTEST" }

@@ -7,7 +7,7 @@ export interface ChildPlan {
   /** The URL of the webhook receiver. */
   readonly receiver: string
   /** A module with a custom workload. */
-  readonly tools?: string
+  readonly tools?: string | undefined
   readonly blow?: Blow
 }
 

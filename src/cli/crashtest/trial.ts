@@ -17,7 +17,7 @@ export interface Setting {
   /** Parent of the trials' folders. */
   readonly folder: string
   /** A module with a custom workload. */
-  readonly tools?: string
+  readonly tools?: string | undefined
   readonly workload: Workload
   readonly receiver: Receiver
 }
@@ -70,7 +70,7 @@ interface ChildEnd {
   /** As planned. */
   readonly killed: boolean
   /** Present if it reached the run's end. */
-  readonly report?: ChildReport
+  readonly report?: ChildReport | undefined
   readonly reason: string
   readonly spanMs: number
 }
@@ -81,7 +81,7 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
     store,
     folder,
     receiver: receiver.urlFor(folder),
-    ...(tools !== undefined && { tools }),
+    tools,
     ...(kill && "at" in kill && { blow: kill }),
   }
   const child = spawn(process.execPath, [program, "crashtest"], {
@@ -119,7 +119,7 @@ function runProcess(setting: Setting, folder: string, kill?: Kill): Promise<Chil
       // Safe: a child that ended well wrote its report there, and the child is this program.
       const report = code === 0 ? (JSON.parse(said.split("\n")[1] ?? "") as ChildReport) : undefined
       const ending = hangs ? "it hung" : stderr || `it ended with ${signal ?? code}`
-      resolve({ killed, ...(report && { report }), reason: ending, spanMs: performance.now() - begunAt })
+      resolve({ killed, report, reason: ending, spanMs: performance.now() - begunAt })
     })
   })
 }

@@ -20,9 +20,9 @@ export interface Workload {
   /** Tools that pause the run before they run. */
   readonly gated: readonly string[]
   /** The calls of agents, by the prompt of the call of `Agent` that starts them. */
-  readonly agents?: Readonly<Record<string, Workload["steps"]>>
+  readonly agents?: Readonly<Record<string, Workload["steps"]>> | undefined
   /** Answers questions and approvals in the process of the run. */
-  readonly onAsk?: Policy["onAsk"]
+  readonly onAsk?: Policy["onAsk"] | undefined
 }
 
 interface Call {
@@ -127,5 +127,5 @@ function checked(path: string, { tools, steps, gated = [], agents, onAsk }: Part
     )
   }
   // Safe: it was just checked.
-  return { tools, steps: steps as Workload["steps"], gated, ...(agents && { agents }), ...(onAsk && { onAsk }) }
+  return { tools, steps: steps as Workload["steps"], gated, agents, onAsk }
 }

@@ -8,7 +8,7 @@ export const subcommand: Subcommand = {
     if (query === "") throw new UsageError("Missing words for knowledge search.", "Say what to look for.")
     const most = numberOption("limit", limit, { from: 1, to: 50, whole: true }) ?? 5
     const library = await libraryOf(opened, output)
-    const hits = await explained(library.search(query, { limit: most, ...(base !== undefined && { base }) }))
+    const hits = await explained(library.search(query, { limit: most, base }))
     if (json) output.printJson({ query, hits })
     else if (hits.length === 0) output.print("No section matches.")
     else {

@@ -26,7 +26,7 @@ async function open(run: ExtensionRun, options: KnowledgeOptions): Promise<Opene
   const { folders, external = [], extractors = {}, maxSearchResults, maxReadBytes } = options
   const library = await openLibrary({
     place: { store: run.shared, root: "knowledge" },
-    ...(folders && { folders }),
+    folders,
     external,
     extractors,
     signal: run.signal,
@@ -79,9 +79,9 @@ export async function openKnowledge(options: OpenKnowledgeOptions): Promise<Know
     signal = neverAborted(),
     warn = () => {},
   } = options
-  checkOptions({ external, extractors, ...(folders && { folders }) })
+  checkOptions({ external, extractors, folders })
   const place = placeIn(store, workspaceId)
-  return openLibrary({ place, external, extractors, signal, warn, ...(folders && { folders }) })
+  return openLibrary({ place, external, extractors, signal, warn, folders })
 }
 
 export interface BuiltKnowledgeIndex {

@@ -21,7 +21,7 @@ export interface KnowledgeLibrary {
 }
 
 export interface KnowledgeQuery {
-  readonly base?: string
+  readonly base?: string | undefined
   readonly limit: number
   /** Masks secrets in a text before a part of it is shown. */
   readonly redact?: (text: string) => string
@@ -41,7 +41,7 @@ export interface KnowledgeHit {
 export interface KnowledgeReading {
   readonly signal: AbortSignal
   /** Absent: external documents cannot be read. */
-  readonly fetch?: GuardedFetch
+  readonly fetch?: GuardedFetch | undefined
 }
 
 export interface KnowledgeText {
@@ -52,7 +52,7 @@ export interface KnowledgeText {
 
 export interface LibrarySettings {
   readonly place: KnowledgePlace
-  readonly folders?: readonly string[]
+  readonly folders?: readonly string[] | undefined
   readonly external: readonly ExternalDocument[]
   readonly extractors: Extractors
   readonly signal: AbortSignal

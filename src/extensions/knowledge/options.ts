@@ -10,7 +10,7 @@ export interface KnowledgeOptions {
   /** Default true. False: the run has no knowledge, also if its runtime has. */
   readonly enabled?: boolean
   /** Only these bases, or folders in them. Default: all of the workspace. Only for a run: `createRuntime` rejects it. */
-  readonly folders?: readonly string[]
+  readonly folders?: readonly string[] | undefined
   /** Documents on the web. Those with headers are only for a run: `createRuntime` rejects them. */
   readonly external?: readonly ExternalDocument[]
   /** Maximum number of sections that a search returns. Default 5. */

@@ -86,7 +86,7 @@ export function createReadKnowledgeTool(library: KnowledgeLibrary, options: Read
       const { ref, offset } = isJsonObject(args) ? args : {}
       const { signal, env } = context
       const { text, sections } = await library
-        .read(typeof ref === "string" ? ref : "", { signal, ...(env.fetch && { fetch: env.fetch }) })
+        .read(typeof ref === "string" ? ref : "", { signal, fetch: env.fetch })
         .catch((error: unknown) => {
           throw asToolError(error)
         })

@@ -23,7 +23,7 @@ export async function callWithInput(
   let round = answered && (await withAnswer(connection, answered, context))
   for (let leg = 0; leg < MAX_LEGS; leg++) {
     const retry = round && (await retryOf(connection, round, signal))
-    const result = await connection.callTool(tool, args, { signal, progress, canAsk, ...(retry && { retry }) })
+    const result = await connection.callTool(tool, args, { signal, progress, canAsk, retry })
     if (!isInputRequired(result)) return result
     round = await askedFor(connection, readRound(connection, result), context)
   }
@@ -83,7 +83,7 @@ async function retryOf(connection: ServerConnection, round: Round, signal: Abort
   if (isEmpty) await delay(BUSY_MS, signal)
   return {
     ...(!isEmpty && { inputResponses: responses }),
-    ...(round.requestState !== undefined && { requestState: round.requestState }),
+    requestState: round.requestState,
   }
 }
 

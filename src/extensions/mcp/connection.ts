@@ -42,7 +42,7 @@ export interface ConnectionOptions {
   readonly signal: AbortSignal
   /** Answers the server's requests: declares capabilities and sets handlers. */
   readonly serve?: () => Served
-  readonly fetch?: typeof fetch
+  readonly fetch?: typeof fetch | undefined
   /** Present if a person can log in. */
   readonly page?: LoginPage
 }
@@ -61,12 +61,12 @@ export interface CallOptions {
   /** A person can be asked, at any time. */
   readonly canAsk?: boolean
   /** The fields that are sent again with a call that the server did not complete. */
-  readonly retry?: Retry
+  readonly retry?: Retry | undefined
 }
 
 export interface Retry {
   readonly inputResponses?: JsonObject
-  readonly requestState?: string
+  readonly requestState?: string | undefined
 }
 
 const CALL_MS = 60_000

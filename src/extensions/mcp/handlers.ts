@@ -3,7 +3,7 @@ import type { JsonObject, JsonSchema } from "../../contract/json.ts"
 
 /** A server's request for an answer of a model. */
 export interface SamplingRequest {
-  readonly system?: string
+  readonly system?: string | undefined
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: readonly ContentPart[] }[]
   readonly maxOutputTokens: number
 }

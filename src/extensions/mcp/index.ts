@@ -61,7 +61,7 @@ async function open(run: ExtensionRun, options: Settled): Promise<OpenedExtensio
   const { host, tenant, runId, cwd, signal } = run
   const connections = Object.entries(servers).map(([name, server]) => {
     const serve = () => serverRequests(run, name, server, options)
-    return new ServerConnection({ name, server, host, tenant, runId, cwd, signal, serve, ...(fetch && { fetch }) })
+    return new ServerConnection({ name, server, host, tenant, runId, cwd, signal, serve, fetch })
   })
   const close = async () => {
     await Promise.all(connections.map((connection) => connection.close()))

@@ -112,7 +112,7 @@ function messageOf({ role, content }: SamplingRequest["messages"][number]): Mess
 
 function readSampling({ systemPrompt, messages, maxTokens }: CreateMessageRequest["params"]): SamplingRequest {
   return {
-    ...(systemPrompt !== undefined && { system: systemPrompt }),
+    system: systemPrompt,
     maxOutputTokens: maxTokens,
     messages: messages.map(({ role, content }) => ({
       role,

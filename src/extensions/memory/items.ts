@@ -14,9 +14,9 @@ export interface MemoryItem {
   /** The run that wrote it. Absent: a person did. */
   readonly run?: string
   /** The agent of the run. */
-  readonly agent?: string
+  readonly agent?: string | undefined
   /** The id of the item that it corrects. */
-  readonly replaces?: string
+  readonly replaces?: string | undefined
 }
 
 /** The part of a workspace's store that holds its memory. `space`: a part of it that has a memory of its own. */

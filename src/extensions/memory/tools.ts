@@ -49,8 +49,8 @@ export function memorizeTool(items: MemoryItems, options: { allowRules: boolean;
         text,
         at: new Date().toISOString(),
         run: runId,
-        ...(agent !== undefined && { agent }),
-        ...(replaces !== undefined && { replaces }),
+        agent,
+        replaces,
       }
       if (replaces !== undefined) await checkReplaced(items, item, replaces)
       await items.create(item)

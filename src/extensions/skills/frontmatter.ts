@@ -5,7 +5,7 @@ import { MAX_DESCRIPTION_LENGTH, MAX_SKILL_NAME_LENGTH, type SkillHeader } from 
 
 /** A `SKILL.md`, with what is wrong with it. Without a header it cannot be used. */
 export interface ParsedSkill {
-  readonly header?: SkillHeader
+  readonly header?: SkillHeader | undefined
   readonly body: string
   readonly problems: readonly string[]
 }
@@ -18,7 +18,7 @@ export async function parseSkill(text: string, folder: string): Promise<ParsedSk
   if (fields === undefined) return { body, problems: [problem ?? "its frontmatter is not a list of fields"] }
   const problems: string[] = problem === undefined ? [] : [problem]
   const header = headerOf(fields, folder, (text) => problems.push(text))
-  return { body, problems, ...(header && { header }) }
+  return { body, problems, header }
 }
 
 /** The text below the frontmatter, if there is one. */
@@ -87,10 +87,10 @@ function headerOf(
   return {
     name: nameOf(field("name"), folder, complain),
     description,
-    ...(license !== undefined && { license }),
-    ...(compatibility !== undefined && { compatibility }),
-    ...(metadata && { metadata }),
-    ...(allowedTools && { allowedTools }),
+    license,
+    compatibility,
+    metadata,
+    allowedTools,
   }
 }
 

@@ -2,11 +2,11 @@
 export interface SkillHeader {
   readonly name: string
   readonly description: string
-  readonly license?: string
-  readonly compatibility?: string
-  readonly metadata?: Readonly<Record<string, string>>
+  readonly license?: string | undefined
+  readonly compatibility?: string | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   /** A request: it grants nothing. */
-  readonly allowedTools?: readonly string[]
+  readonly allowedTools?: readonly string[] | undefined
 }
 
 /** A skill of a run. Its texts are read when the model asks for them. */

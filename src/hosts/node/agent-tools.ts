@@ -223,7 +223,7 @@ function contextOf(
   { signal, cwd = root, onProgress }: CallOptions,
 ): ToolContext {
   return {
-    ...createToolContext({ cwd, env, ...(signal && { signal }), ...(onProgress && { onProgress }) }),
+    ...createToolContext({ cwd, env, signal, onProgress }),
     redact: cut,
   }
 }

@@ -76,7 +76,7 @@ function assembled(given: NodeRuntimeConfig, permits?: Semaphore): Runtime {
       store: () => store,
       backend: () => native({ noModelFix: noModelFix() }),
       model: (name) => namedModel(name, variables),
-      ...(defaultModel !== undefined && { defaultModel }),
+      defaultModel,
       backends: namedBackends,
       servers: mcpServers,
       backendEnv: backendHost({ workspace, ...given.deadlines, variables: () => variables }),

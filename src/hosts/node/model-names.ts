@@ -17,7 +17,7 @@ export interface NamedProvider {
   /** Its default address, for a local server. */
   readonly localUrl?: string
   /** The default model if only the key is known. */
-  readonly defaultModel?: string
+  readonly defaultModel?: string | undefined
   create(
     options: { readonly model: string; readonly apiKey?: string; readonly baseUrl?: string },
     keyName?: string,
@@ -123,7 +123,7 @@ function compatible(name: string, baseUrl: string, keyName: string, defaultModel
   return {
     name,
     keyNames: [keyName],
-    ...(defaultModel !== undefined && { defaultModel }),
+    defaultModel,
     create: (options) => openai({ baseUrl, provider: name, keyName, ...options }),
   }
 }

@@ -26,7 +26,7 @@ export interface UpdatePatch extends AnyPatch {
   /** The file's other name, used if the first one does not exist. */
   readonly otherPath?: string
   /** The new path; with `copy` the old one stays as well. */
-  readonly moveTo?: string
+  readonly moveTo?: string | undefined
   readonly copy?: boolean
 }
 
@@ -36,11 +36,11 @@ export interface Hunk {
   readonly anchors: readonly string[]
   readonly lines: readonly HunkLine[]
   /** The stated position: its first line, from 1; without old lines, the line after which it is inserted. */
-  readonly line?: number
+  readonly line?: number | undefined
   /** It is at the end of the file. */
   readonly atEnd: boolean
   /** The final newline according to the patch; absent: not stated. */
-  readonly finalNewline?: boolean
+  readonly finalNewline?: boolean | undefined
 }
 
 export interface HunkLine {

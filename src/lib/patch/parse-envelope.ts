@@ -74,7 +74,7 @@ function parseUpdate(lines: readonly string[], from: number, path: string): Pars
     at = next
   }
   if (hunks.length === 0 && moveTo === undefined) throw malformed(`${path}: the patch contains no changes for it.`)
-  return [{ kind: "update", path, hunks: withLineEnds(hunks), ...(moveTo !== undefined && { moveTo }) }, at]
+  return [{ kind: "update", path, hunks: withLineEnds(hunks), moveTo }, at]
 }
 
 function parseHunk(lines: readonly string[], from: number, path: string): readonly [hunk: Hunk, next: number] {

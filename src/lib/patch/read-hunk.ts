@@ -32,7 +32,7 @@ export function readHunkBody(
   return {
     lines: lines.slice(0, length),
     atEnd: openEnds.has("remove") || openEnds.has("keep"),
-    ...(finalNewline !== undefined && { finalNewline }),
+    finalNewline,
     next: at,
   }
 }
@@ -88,7 +88,7 @@ export function toHunk(
     anchors,
     lines,
     atEnd,
-    ...(numbers && { line: numbers.line }),
-    ...(finalNewline !== undefined && { finalNewline }),
+    line: numbers?.line,
+    finalNewline,
   }
 }

@@ -31,7 +31,7 @@ export interface Part {
   readonly isOpen?: boolean
   /** The members of a value that something else creates: others are not checked. */
   readonly members?: Readonly<Record<string, Entry>>
-  readonly fix?: string
+  readonly fix?: string | undefined
 }
 
 type Entry = Field | Needed
@@ -55,7 +55,7 @@ export const openShapeOf = <Options>(shape: Shape<Options>): Part => ({ shape, i
 /** The return value of another function, or an object of a class: it may have other members. */
 export const having = (members: Readonly<Record<string, Entry>>, fix?: string): Part => ({
   members,
-  ...(fix !== undefined && { fix }),
+  fix,
 })
 
 /**

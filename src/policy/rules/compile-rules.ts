@@ -23,11 +23,11 @@ import { compileTool, namesOf } from "./tool-names.ts"
 
 export interface CompileOptions {
   /** Without it, paths are compared only as written: use it wherever there is a file system. */
-  readonly resolvePath?: ResolvePath
+  readonly resolvePath?: ResolvePath | undefined
   /** Without it, a command that reads everything below a folder is asked about wherever a rule could refuse something there. */
-  readonly listFolder?: (path: string) => Promise<readonly FileEntry[]>
+  readonly listFolder?: ((path: string) => Promise<readonly FileEntry[]>) | undefined
   /** For patterns that start with `~/`. */
-  readonly homeFolder?: string
+  readonly homeFolder?: string | undefined
   /** Names of the host's own tools. */
   readonly tools?: readonly string[]
   /** Reads command lines. Default: `policy/shell/read-line.ts`, loaded with the first line. */

@@ -26,9 +26,9 @@ export function inheritedInput({ input }: OpenRun, { tools }: NamedType): Pick<C
     policies,
     mcpServers,
     extensions: { ...noExtensions, filter },
-    ...(slice && { slice }),
-    ...(agents && { agents }),
-    ...(metadata && { metadata }),
+    slice,
+    agents,
+    metadata,
   }
 }
 

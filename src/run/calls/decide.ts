@@ -32,7 +32,7 @@ export interface Question {
   readonly reason: AskReason
   readonly question: string
   readonly via: AskVia
-  readonly always?: AlwaysScope
+  readonly always?: AlwaysScope | undefined
   /** The rules' verdict. Absent: no rule applies to such calls. */
   readonly ruled?: Ruled | undefined
   /** The call itself asks. */
@@ -182,7 +182,7 @@ async function decideByPolicy(
     case "ask": {
       const { via, always } = decision
       const question = run.redactor.again(decision.question)
-      return { kind: "ask", args, reason: "approval", question, via, ruled, ...(always && { always }) }
+      return { kind: "ask", args, reason: "approval", question, via, ruled, always }
     }
   }
 }

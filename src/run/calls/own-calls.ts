@@ -23,7 +23,7 @@ export class OwnCalls {
   readonly #run: OpenRun
   readonly #runner: CallRunner
   /** Calls that this session began, refused or finished. */
-  readonly #seen = new Map<string, { readonly call: ToolCall; outcome?: ToolOutcome }>()
+  readonly #seen = new Map<string, { readonly call: ToolCall; outcome?: ToolOutcome | undefined }>()
   readonly #deciding = new Set<string>()
   readonly #hooked: Promise<unknown>[] = []
 
@@ -119,7 +119,7 @@ export class OwnCalls {
   }
 
   #see(call: ToolCall, outcome?: ToolOutcome): void {
-    this.#seen.set(call.callId, { call, ...(outcome && { outcome }) })
+    this.#seen.set(call.callId, { call, outcome })
     dropOldest(this.#seen)
   }
 

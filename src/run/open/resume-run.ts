@@ -123,7 +123,7 @@ async function planned(
 
 export interface ResumeFrom {
   /** The run as recovery found it when it checked the owner. */
-  readonly found?: FoundRun
+  readonly found?: FoundRun | undefined
   readonly released?: ReleasedRuns
   /** For an agent: what the agent that started it would start one with now. */
   readonly targets?: readonly RunTarget[]

@@ -86,7 +86,7 @@ export interface Defaults {
   /** Creates a model from its name; absent if the host does not support names. */
   model?(name: string): Model
   /** The model of runs that need one, if the configuration names none. */
-  readonly defaultModel?: string
+  readonly defaultModel?: string | undefined
   /** Creates one of the host's backends by name, or all their names. */
   readonly backends?: BackendSource
   /** The services that the host gives to backends, in addition to the transport. */
@@ -254,8 +254,8 @@ export function resolveConfig(config: RuntimeConfig, defaults: Defaults): Resolv
 function reportingOf({ hooks }: RuntimeConfig, logger: Logger | undefined): ResolvedConfig["reporting"] {
   const { toolError } = hooks ?? {}
   return {
-    ...(logger && { logger }),
-    ...(toolError && { onException: (exception: ToolException) => toolError.call(hooks, exception) }),
+    logger,
+    onException: toolError && ((exception: ToolException) => toolError.call(hooks, exception)),
   }
 }
 

@@ -29,13 +29,13 @@ export async function attachedParts(
 interface Loaded {
   readonly bytes: Uint8Array
   readonly mediaType: string
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 async function load(attachment: Attachment, env: Environment, cwd: string): Promise<Loaded> {
   if ("data" in attachment) {
     const { data, mediaType, name } = attachment
-    return { bytes: typeof data === "string" ? decoded(data) : data, mediaType, ...(name !== undefined && { name }) }
+    return { bytes: typeof data === "string" ? decoded(data) : data, mediaType, name }
   }
   const { path } = attachment
   if (!env.files)

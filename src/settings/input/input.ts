@@ -59,7 +59,7 @@ export interface CheckedInput {
   readonly compaction: CheckedCompaction
   /** The run's own settings of it, for the journal. */
   readonly ownCompaction?: RecordedCompaction | false
-  readonly slice?: Slice
+  readonly slice?: Slice | undefined
   readonly unknownOutcome: UnknownOutcome
   /** The run's own policies: of its start and of each resume. */
   readonly policies: readonly RunPolicy[]
@@ -67,9 +67,9 @@ export interface CheckedInput {
   readonly cwd: string
   /** The working directory in the journal. Decisions about calls are bound to it. */
   readonly recordedCwd: string
-  readonly metadata?: JsonObject
+  readonly metadata?: JsonObject | undefined
   /** Present if the run may start agents, or is one. */
-  readonly agents?: CheckedAgents
+  readonly agents?: CheckedAgents | undefined
   /** The name of its type, if it is an agent. */
   readonly agentType?: string
   /** Present if the run continues a conversation. */

@@ -20,7 +20,7 @@ export interface OutputForm {
   /** The caller's own check, which may also change the value. */
   readonly standard?: StandardSchema
   /** Its name in the configuration. */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 /** `schemas`: those that can be named. */
@@ -42,7 +42,7 @@ export function outputForm(
     schema,
     mode: outputMode,
     ...(isStandardSchema(outputSchema) && { standard: outputSchema }),
-    ...(name !== undefined && { name }),
+    name,
   }
 }
 

@@ -82,9 +82,9 @@ export interface DispatcherOptions {
   readonly allowed?: readonly string[]
   /** Names that are neither listed nor callable. */
   readonly disabled?: readonly string[]
-  readonly logger?: Logger
+  readonly logger?: Logger | undefined
   /** Receives exceptions of tools other than `ToolError`. */
-  readonly onException?: (exception: ToolException) => void
+  readonly onException?: ((exception: ToolException) => void) | undefined
   /** Applied to results before they are cut or saved, and to exceptions before they are reported. */
   readonly redact?: Redact
 }

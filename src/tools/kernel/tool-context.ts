@@ -10,7 +10,7 @@ export interface ToolContextOptions {
   readonly cwd?: string
   /** Files, search, shell and network of the tools. Default: none of them. */
   readonly env?: Environment
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Default `default`. */
   readonly workspaceId?: string
   /** Default `none`. */
@@ -18,7 +18,7 @@ export interface ToolContextOptions {
   /** Default: a new one, so that the call has an idempotency key of its own. */
   readonly callId?: string
   /** Receives progress of a running tool. */
-  readonly onProgress?: (message: string) => void
+  readonly onProgress?: ((message: string) => void) | undefined
 }
 
 /** The context of one call outside a run, for `Tool.run` and for a dispatcher. What a tool reads is in it, never global. */

@@ -8,7 +8,7 @@ import { unpacksWithin } from "./pdf-budget.ts"
 export interface PdfRequest {
   readonly name: string
   /** Such as `3` or `1-5`; absent: from the first page. */
-  readonly pages?: string
+  readonly pages?: string | undefined
   readonly maxCharacters: number
 }
 

@@ -83,7 +83,7 @@ async function content(args: ReadArgs, files: Files, context: ToolContext): Prom
     const bytes = await whole(args, files, context, MAX_PDF_BYTES, (size) => {
       return new ToolError("invalid_input", `${name} is a PDF of ${size} bytes; the limit is ${MAX_PDF_BYTES}.`)
     })
-    return readPdf(bytes, { name, maxCharacters, ...(pages !== undefined && { pages }) }, context)
+    return readPdf(bytes, { name, maxCharacters, pages }, context)
   }
   if (pages !== undefined) throw new ToolError("invalid_input", `${name} is not a PDF: read it without pages.`)
   const notebook = name.toLowerCase().endsWith(".ipynb") ? await notebookAt(args, files, context) : undefined

@@ -12,7 +12,7 @@ export interface Operation {
   readonly summary: string
   readonly parameters: readonly OperationParameter[]
   /** Absent: it takes no JSON body. */
-  readonly body?: { readonly required: boolean; readonly schema: JsonSchema }
+  readonly body?: { readonly required: boolean; readonly schema: JsonSchema } | undefined
   /** Patterns of the document that values are not checked against, because they cannot run in linear time. */
   readonly unchecked: readonly string[]
   /** It is a tool of its own, too. */

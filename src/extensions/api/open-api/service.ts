@@ -104,7 +104,7 @@ function operationOf(
     path,
     summary: typeof said === "string" ? said.slice(0, MAX_SUMMARY_LENGTH) : "",
     parameters: [...byName.values()],
-    ...(body && { body }),
+    body,
     unchecked: [],
     asTool: asTools.includes(id),
   }

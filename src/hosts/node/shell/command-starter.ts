@@ -139,7 +139,7 @@ export class CommandStarter {
         mark,
         isSandboxed,
         isBackground,
-        ...(newRefused && { newRefused }),
+        newRefused,
       })
       bound?.onReplaced((path) => begun.stopBecause(replaced(relative(settings.root, path))))
       void begun.ended.then(() => bound?.close())

@@ -56,7 +56,7 @@ export interface CommandTraits {
   /** Processes that it leaves running continue, and their output is read until they end. */
   readonly isBackground: boolean
   /** The new and refused paths, looked for at its end. */
-  readonly newRefused?: () => Promise<readonly string[]>
+  readonly newRefused?: (() => Promise<readonly string[]>) | undefined
 }
 
 /** A command from its start until none of its processes is left. */
