@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import { defineConfig } from "vitest/config"
+import { promiseTags } from "./test/support/promise-tags.ts"
 import { WATCHDOG_MS } from "./test/support/watchdog.ts"
 
 const reports = process.env.LONGHAUL_TEST_REPORTS
@@ -20,6 +21,7 @@ export default defineConfig({
     testTimeout: WATCHDOG_MS,
     hookTimeout: WATCHDOG_MS,
     setupFiles: "test/support/property-seed.ts",
+    tags: promiseTags,
     // Many tests wait for processes and timers: with as many workers as cores, the machine is idle for a third of the time.
     maxWorkers: 3,
     projects: [

@@ -14,7 +14,7 @@ function signal() {
   return { set, isSet }
 }
 
-test("TOOL-14 a message for an agent that is about to answer reaches it before it ends", async () => {
+test("a message for an agent that is about to answer reaches it before it ends", { tags: ["TOOL-14"] }, async () => {
   const sent = signal()
   const asked = signal()
   const { runtime, model } = processOver(memoryStore(), {
@@ -45,7 +45,9 @@ test("TOOL-14 a message for an agent that is about to answer reaches it before i
   expect(JSON.stringify(model.asked.at(-1))).toContain("I minded it.")
 })
 
-test("TOOL-14 a message for an agent that takes no more is refused, although its end is not recorded yet", async () => {
+test("a message for an agent that takes no more is refused, although its end is not recorded yet", {
+  tags: ["TOOL-14"],
+}, async () => {
   const ends = signal()
   const sent = signal()
   const { runtime } = processOver(endingAfter(memoryStore(), ends.set, sent.isSet), {

@@ -46,7 +46,9 @@ function gate() {
 const lead = [calls(background("one")), "I wait.", "All done."]
 
 describe("an agent in the background", () => {
-  test("LOOP-07 an agent in the background returns its id at once, and its answer reaches the model as one message before the run ends", async () => {
+  test("an agent in the background returns its id at once, and its answer reaches the model as one message before the run ends", {
+    tags: ["LOOP-07"],
+  }, async () => {
     const { runtime, model } = processOver(memoryStore(), { lead, one: [calls(part("act")), "One is done."] })
     const result = await runtime.run({ task: "lead", runId: "r" })
     expect(result).toMatchObject({ status: "done", text: "All done.", turns: 5 })
@@ -113,7 +115,7 @@ describe("an agent in the background", () => {
     expect(ids.sort()).toEqual(["1-0", "1-1", "1-2"])
   })
 
-  test("TOOL-14 a message for one that waits for its slot reaches it with its task", async () => {
+  test("a message for one that waits for its slot reaches it with its task", { tags: ["TOOL-14"] }, async () => {
     const { tool, open } = gate()
     const go = defineTool({ name: "go", description: "go", inputSchema: { type: "object" }, run: () => void open() })
     const { runtime, model } = processOver(
@@ -180,7 +182,7 @@ describe("an agent in the background", () => {
     expect(await result).toMatchObject({ status: "done", text: "The end." })
   })
 
-  test("BK-06 a backend of a vendor waits for it, too", async () => {
+  test("a backend of a vendor waits for it, too", { tags: ["BK-06"] }, async () => {
     const turns = [{ parts: [{ toolCall: { ...background("one").toolCall, id: "c" } }] }, "I wait.", "All done."]
     let turn = 0
     const backend = fakeBackend({
@@ -274,7 +276,8 @@ describe("a gated call", () => {
   const roles: Roles = { lead, one: [calls(part("act", { n: 1 })), "One is done."] }
 
   test.each(["approve", "deny"] as const)(
-    "LOOP-08 a gated call pauses the run once nothing else works; %s goes to the agent, whose end then continues the run",
+    "a gated call pauses the run once nothing else works; %s goes to the agent, whose end then continues the run",
+    { tags: ["LOOP-08"] },
     async (decision) => {
       const { runtime, ran } = processOver(memoryStore(), roles, pauses)
       const paused = await runtime.run({ task: "lead", runId: "r" })
@@ -329,7 +332,9 @@ describe("a crash", () => {
     two: ["Two is done."],
   }
 
-  test("RES-02 a crash after any number of writes is followed by one message of each agent and one effect of each call", async () => {
+  test("a crash after any number of writes is followed by one message of each agent and one effect of each call", {
+    tags: ["RES-02"],
+  }, async () => {
     for (let writes = 1; ; writes++) {
       const disk = memoryStore()
       let left = writes
@@ -384,7 +389,7 @@ describe("a crash", () => {
     }
   })
 
-  test("LOOP-16 a fork from before the end of an agent starts one of its own", async () => {
+  test("a fork from before the end of an agent starts one of its own", async () => {
     const { runtime } = processOver(memoryStore(), roles)
     await runtime.run({ task: "lead", runId: "r" })
     const end = own(await eventsOf(runtime, "r")).find(({ type }) => type === "turn-end")

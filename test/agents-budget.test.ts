@@ -29,7 +29,8 @@ const usage = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
 const pricing = { resolvePricing: () => ({ input: 0.1, output: 20 }), limits: { turns: 100_000, usd: 0.05 } }
 const ONE_CALL = 0.006
 
-test("LOOP-10 20 trees under one $0.05 ledger, with random prices and failures, exceed it by at most one call", {
+test("20 trees under one $0.05 ledger, with random prices and failures, exceed it by at most one call", {
+  tags: ["LOOP-10"],
   timeout,
 }, async () => {
   for (let round = 0; round < trees; round++) {
@@ -83,7 +84,8 @@ function metered(model: Model, spend: (usd: number) => void): Model {
   }
 }
 
-test("LOOP-10 a tree that dies after any record and is resumed spends at most one call more than its limit", {
+test("a tree that dies after any record and is resumed spends at most one call more than its limit", {
+  tags: ["LOOP-10"],
   timeout,
 }, async () => {
   const busy = Array(50).fill({ ...calls(part("look")), usage: { ...usage, outputTokens: 150 } })

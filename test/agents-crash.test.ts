@@ -49,7 +49,7 @@ test.each([
   { store: "fs", kills: 300, sample: 5 },
   { store: "create-only", kills: 60, sample: 2 },
 ] as const)(
-  "LOOP-07 RES-02 a tree of 16 agents, 3 of them in the background, killed at any operation and time loses no record and repeats no effect ($store)",
-  { timeout },
+  "a tree of 16 agents, 3 of them in the background, killed at any operation and time loses no record and repeats no effect ($store)",
+  { tags: ["LOOP-07", "RES-02"], timeout },
   async (kills) => expect(await killRuns("16 agents", workload, kills)).toEqual(noDamage),
 )

@@ -111,7 +111,8 @@ async function decide(at: Scene, diesAt: Order["diesAt"]): Promise<void> {
   await died(second)
 }
 
-test("LOOP-08 a gated call of an agent is asked in one process, approved from a second and run by a third, each of them killed", {
+test("a gated call of an agent is asked in one process, approved from a second and run by a third, each of them killed", {
+  tags: ["LOOP-08"],
   timeout,
 }, async () => {
   for (let round = 0; round < rounds; round++) {

@@ -8,7 +8,9 @@ import { agent, calls, eventsOf, part, pauses, playing, processOver } from "./su
 const usage = (outputTokens: number) => ({ inputTokens: 0, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 })
 const says = (text: string, tokens: number) => ({ parts: [{ text }], usage: usage(tokens) })
 
-test("LOOP-09 the end of an agent is recorded with the tokens and dollars of all agents below it", async () => {
+test("the end of an agent is recorded with the tokens and dollars of all agents below it", {
+  tags: ["LOOP-09"],
+}, async () => {
   const roles = {
     lead: [{ ...calls(agent("middle")), usage: usage(1) }, says("Done.", 1)],
     middle: [{ ...calls(agent("leaf"), agent("leaf")), usage: usage(10) }, says("M.", 20)],

@@ -76,7 +76,7 @@ const paths: readonly string[] = [
   `/widgets/${"a".repeat(3000)}`,
 ]
 
-describe.each(ways)("API-07 a path outside allowedPaths (sent by %s)", (_, env) => {
+describe.each(ways)("a path outside allowedPaths (sent by %s)", { tags: ["API-07"] }, (_, env) => {
   test.each(paths.map((path) => [JSON.stringify(path).slice(0, 60), path]))(
     "%s reaches no server",
     async (_name, path) => {
@@ -195,7 +195,7 @@ const guardedService = (baseUrl: string): ApiService => ({
 })
 const secret = { env: { KEY: "the-real-service-key" } }
 
-describe.each(ways)("API-09 a header of the model (sent by %s)", (_, env) => {
+describe.each(ways)("a header of the model (sent by %s)", { tags: ["API-09"] }, (_, env) => {
   test.each(names)("%s is not sent", async (name, value) => {
     const { url, requests } = await serveApi()
     const { call } = await openOne(guardedService(url), secret, { env })

@@ -60,7 +60,8 @@ const kept = Object.entries(kinds).flatMap(([kind, of]) =>
 )
 
 test.each(kept)(
-  "API-06 %s appears in no journal, event, log, hook, webhook, prompt or result, whatever the service echoes",
+  "%s appears in no journal, event, log, hook, webhook, prompt or result, whatever the service echoes",
+  { tags: ["API-06"] },
   async (_, { sentinel, service, options }) => {
     const echo = sentinel.sent.map((spelling) => `<${spelling}>`).join(" and ")
     const observed: unknown[] = []

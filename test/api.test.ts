@@ -38,7 +38,9 @@ async function offered(config: RuntimeConfig, input: object = {}, steps: readonl
 }
 
 describe("ApiCall", () => {
-  test("API-01 ApiCall is there if services are configured; without any, neither tool nor prompt mentions it", async () => {
+  test("ApiCall is there if services are configured; without any, neither tool nor prompt mentions it", {
+    tags: ["API-01"],
+  }, async () => {
     const { tools, descriptions } = await offered({
       extensions: [api({ services: { weather: { baseUrl: "https://w.example", description: "Forecasts" } } })],
     })
@@ -51,7 +53,7 @@ describe("ApiCall", () => {
     }
   })
 
-  test("API-02 ApiCall takes only the configured services, as a closed list", async () => {
+  test("ApiCall takes only the configured services, as a closed list", { tags: ["API-02"] }, async () => {
     const { url, requests } = await serveApi()
     const { call, tools } = await openApi({ services: { a: { baseUrl: url }, b: { baseUrl: url } } })
     expect(tools[0]?.inputSchema).toMatchObject({ properties: { service: { enum: ["a", "b"] } } })
@@ -61,7 +63,7 @@ describe("ApiCall", () => {
     expect(requests).toEqual([])
   })
 
-  test("API-13 ApiCall can be replaced for one run, and disabled", async () => {
+  test("ApiCall can be replaced for one run, and disabled", { tags: ["API-13"] }, async () => {
     const mine = await serveApi()
     const theirs = await serveApi()
     const of = (url: string, token: string) =>
@@ -126,26 +128,32 @@ describe.each(ways)("a call (sent by %s)", (_, env) => {
     ],
     ["custom", { type: "custom", id: "signer" }, { "x-signed": "signer s GET /w", "x-second": "2" }],
   ]
-  test.each(auths)("API-03 API-04 API-05 a call authenticates by %s", async (_name, auth, expected) => {
-    const { url, requests } = await serveApi()
-    const { call } = await openOne(
-      { baseUrl: url, auth },
-      {
-        env: { TOKEN: () => "value-of-token\n", USER: "jörg" },
-        resolveAuth: async ({ id }, { serviceName, method, path }) => ({
-          "X-Signed": `${id} ${serviceName} ${method} ${path}`,
-          "x-second": "2",
-        }),
-      },
-      { env, variables: { PASS: "value-of-päss", TOKEN: "never" } },
-    )
-    expect((await call(get())).status).toBe("ok")
-    const { authorization, "x-key": key, "x-signed": signed, "x-second": second } = requests[0]?.headers ?? {}
-    const sent = { authorization, "x-key": key, "x-signed": signed, "x-second": second }
-    expect(JSON.parse(JSON.stringify(sent))).toEqual(expected)
-  })
+  test.each(auths)(
+    "a call authenticates by %s",
+    { tags: ["API-03", "API-04", "API-05"] },
+    async (_name, auth, expected) => {
+      const { url, requests } = await serveApi()
+      const { call } = await openOne(
+        { baseUrl: url, auth },
+        {
+          env: { TOKEN: () => "value-of-token\n", USER: "jörg" },
+          resolveAuth: async ({ id }, { serviceName, method, path }) => ({
+            "X-Signed": `${id} ${serviceName} ${method} ${path}`,
+            "x-second": "2",
+          }),
+        },
+        { env, variables: { PASS: "value-of-päss", TOKEN: "never" } },
+      )
+      expect((await call(get())).status).toBe("ok")
+      const { authorization, "x-key": key, "x-signed": signed, "x-second": second } = requests[0]?.headers ?? {}
+      const sent = { authorization, "x-key": key, "x-signed": signed, "x-second": second }
+      expect(JSON.parse(JSON.stringify(sent))).toEqual(expected)
+    },
+  )
 
-  test("API-04 a secret is looked up for each call, and one that is not set is reported by name only", async () => {
+  test("a secret is looked up for each call, and one that is not set is reported by name only", {
+    tags: ["API-04"],
+  }, async () => {
     const { url, requests } = await serveApi()
     let count = 0
     const auth: ApiAuth = { type: "bearer", tokenRef: "T" }
@@ -173,7 +181,7 @@ describe.each(ways)("a call (sent by %s)", (_, env) => {
     expect(requests.length).toBe(2)
   })
 
-  test("API-08 a body over the limit is not sent, in both encodings; a response is cut", async () => {
+  test("a body over the limit is not sent, in both encodings; a response is cut", { tags: ["API-08"] }, async () => {
     const { url, requests } = await serveApi((request, response) => {
       response.end("ü".repeat(Number(new URL(request.url, url).searchParams.get("n") ?? 0)))
     })
@@ -215,7 +223,9 @@ describe.each(ways)("a call (sent by %s)", (_, env) => {
     for (const path of ["/zip", "/endless"]) expect((await call(get(path))).text).toContain("cut at 1000 bytes")
   })
 
-  test("API-11 a raw body is sent unchanged, as the type that the model names or as plain text", async () => {
+  test("a raw body is sent unchanged, as the type that the model names or as plain text", {
+    tags: ["API-11"],
+  }, async () => {
     const { url, requests } = await serveApi()
     const { call } = await openOne({ baseUrl: url, allowedMethods: ["POST"], bodyEncoding: "raw" }, {}, { env })
     const text = ' {"a": 1}\r\n é \u2028'
@@ -229,7 +239,8 @@ describe.each(ways)("a call (sent by %s)", (_, env) => {
   })
 
   test.each([[{ a: 1 }], [[1]], [1], [true], [null]])(
-    "API-12 FAIL-27 a raw body %j is rejected without a request",
+    "a raw body %j is rejected without a request",
+    { tags: ["API-12", "FAIL-27"] },
     async (body) => {
       const { url, requests } = await serveApi()
       const resolved: string[] = []
@@ -250,7 +261,9 @@ describe.each(ways)("a call (sent by %s)", (_, env) => {
     },
   )
 
-  test("API-10 observers get each call and its response, without the query; their failures are no concern", async () => {
+  test("observers get each call and its response, without the query; their failures are no concern", {
+    tags: ["API-10"],
+  }, async () => {
     const { url } = await serveApi((_request, response) => response.writeHead(201).end("12345"))
     const seen: object[] = []
     const { call } = await openOne(

@@ -360,7 +360,7 @@ test("a fork has a session of its own", async () => {
   expect(forked.sessionId).not.toBe(first.sessionId)
 })
 
-test("RES-15 RES-16 a backend that throws is a failed run with a code", async () => {
+test("a backend that throws is a failed run with a code", { tags: ["RES-15", "RES-16"] }, async () => {
   const { open, backend } = scene()
   const throwing = { ...backend, open: () => Promise.reject(new TypeError("undefined is not a function")) }
   expect(await open({ backend: throwing }).run({ task: "x" })).toMatchObject({
@@ -373,7 +373,9 @@ describe("auto", () => {
   const named = (name: string, script: FakeBackendOptions["script"], features: readonly Feature[]) =>
     fakeBackend({ name, script, capabilities: { features } })
 
-  test("BK-21 a run chooses a backend that works here and has what the work needs, and records why", async () => {
+  test("a run chooses a backend that works here and has what the work needs, and records why", {
+    tags: ["BK-21"],
+  }, async () => {
     const absent = named("absent", () => "absent", ["code_execution", "file_access"])
     const gone = { ...absent, probe: async () => ({ found: false, login: "unknown" }) as const }
     const plain = named("plain", () => "plain", ["tools"])
@@ -480,14 +482,14 @@ describe("auto", () => {
     expect(await run).toMatchObject({ status: "failed", error: { code } })
   })
 
-  test("SEL-09 without a capable backend the run is native", async () => {
+  test("without a capable backend the run is native", { tags: ["SEL-09"] }, async () => {
     const plain = named("plain", () => "plain", ["tools"])
     const { open } = scene({}, { backend: "auto", backends: [plain], model: scriptedModel(["native"]) })
     const result = await open().run({ task: "Look.", selection: { requires: ["audio"] } })
     expect(result).toMatchObject({ status: "done", text: "native", backend: "native" })
   })
 
-  test("SEL-07 a backend that answers slowly is not chosen again for speed", async () => {
+  test("a backend that answers slowly is not chosen again for speed", { tags: ["SEL-07"] }, async () => {
     const slow = named("slow", () => new Promise((resolve) => setTimeout(resolve, 60, "slow")), ["tools"])
     const fast = fakeBackend({
       name: "fast",
@@ -505,7 +507,9 @@ describe("auto", () => {
   })
 })
 
-test("CAP-10 the runtime tells what its backends can do, and how far the policy reaches on each", async () => {
+test("the runtime tells what its backends can do, and how far the policy reaches on each", {
+  tags: ["CAP-10"],
+}, async () => {
   const { open } = scene({}, { backends: [fakeBackend({ name: "other", script: () => "" })] })
   const runtime = open()
   expect(await runtime.backends()).toContainEqual({ name: "other", found: true, version: "1", login: "yes" })

@@ -23,7 +23,9 @@ const kinds: readonly Kind[] = [
 ]
 
 // A request of a killed ACP agent is never reported: it stays under way.
-test(`LOOP-10 ${runs} runs with cut streams, crashes, ACP agents and trees in the background exceed their budget by at most one call per request under way`, async () => {
+test(`${runs} runs with cut streams, crashes, ACP agents and trees in the background exceed their budget by at most one call per request under way`, {
+  tags: ["LOOP-10"],
+}, async () => {
   let most = { calls: 0, underWay: 0, kind: "" }
   let exhausted = 0
   for (let seed = 0; seed < runs; seed++) {

@@ -45,7 +45,8 @@ test("an undisturbed commit creates, replaces, removes and moves files, and keep
   )
 })
 
-test("TOOL-32 a commit of several files killed before, during or after any operation is complete or absent", {
+test("a commit of several files killed before, during or after any operation is complete or absent", {
+  tags: ["TOOL-32"],
   timeout,
 }, async () => {
   const points = everyOperation(["kill-before", "kill-after", "kill-within"], 4)
@@ -58,7 +59,8 @@ test("TOOL-32 a commit of several files killed before, during or after any opera
   expect(Math.min(tally.old, tally.new)).toBeGreaterThan(0)
 })
 
-test("TOOL-32 a commit killed during the recovery of another is still recovered by the next process", {
+test("a commit killed during the recovery of another is still recovered by the next process", {
+  tags: ["TOOL-32"],
   timeout,
 }, async () => {
   const counted = counting()
@@ -90,7 +92,8 @@ test("TOOL-32 a commit killed during the recovery of another is still recovered 
   ])
 })
 
-test("TOOL-32 if any one operation fails, the commit is complete or absent once the process continues", {
+test("if any one operation fails, the commit is complete or absent once the process continues", {
+  tags: ["TOOL-32"],
   timeout,
 }, async () => {
   const points = everyOperation(["fail"], 3)

@@ -284,7 +284,9 @@ describe("failure modes of other systems", () => {
     expect(run.requests.length).toBeLessThanOrEqual(3)
   })
 
-  test("FAIL-30 a request that dies with HTTP 413 in the middle of a run is recovered in the same turn", async () => {
+  test("a request that dies with HTTP 413 in the middle of a run is recovered in the same turn", {
+    tags: ["FAIL-30"],
+  }, async () => {
     let refused = 0
     const run = await runTurns({
       window: 200_000,

@@ -103,7 +103,8 @@ function headsByProcess(records: readonly RunRecord[]): readonly number[] {
 }
 
 for (const store of ["fs", "create-only"] as const) {
-  test(`RES-02 CMP-02 a run killed by SIGKILL around its compactions pays for no summary again that is durable (${store})`, {
+  test(`a run killed by SIGKILL around its compactions pays for no summary again that is durable (${store})`, {
+    tags: ["RES-02", "CMP-02"],
     timeout,
   }, async () => {
     const pick = random(Number(process.env.LONGHAUL_SEED ?? 1))

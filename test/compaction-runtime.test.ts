@@ -38,7 +38,9 @@ describe("settings", () => {
     expect(early.compactions[0]?.turn).toBeLessThan(late.compactions[0]?.turn ?? 0)
   })
 
-  test("CAP-03 without a known window 128,000 tokens are assumed, with one warning, and only where it matters", async () => {
+  test("without a known window 128,000 tokens are assumed, with one warning, and only where it matters", {
+    tags: ["CAP-03"],
+  }, async () => {
     const { model } = countingModel({ window: 1_000_000, turn: (_request, number) => turnOf(number, 40) })
     const { contextTokens: _, ...unknown } = model
     const look = defineTool({
@@ -69,7 +71,9 @@ describe("settings", () => {
 const turnOf = (number: number, turns: number) => (number > turns ? "Finished." : [call("Look", { number })])
 
 describe("the host", () => {
-  test("CMP-02 HOST-05 CAP-11 the hook gets each compaction with the run's id once it is durable", async () => {
+  test("the hook gets each compaction with the run's id once it is durable", {
+    tags: ["CMP-02", "HOST-05", "CAP-11"],
+  }, async () => {
     const store = memoryStore()
     const seen: { readonly given: HookedCompaction; readonly isDurable: boolean }[] = []
     const reader = createRuntime({ store })

@@ -38,7 +38,10 @@ describe("a conversation that grows beyond the window", () => {
   })
 })
 
-test("CMP-05 random runs: the folded conversation equals every request, calls are paired, words survive, and none loops", async () => {
+test("random runs: the folded conversation equals every request, calls are paired, words survive, and none loops", {
+  tags: ["CMP-05"],
+  timeout: 3_600_000,
+}, async () => {
   const runs = Number(process.env.LONGHAUL_COMPACTIONS ?? 40)
   const seen = { done: 0, compaction_stuck: 0, other: 0, summaries: 0, prunings: 0, refused: 0 }
   const turnOf = fc.record({
@@ -87,7 +90,7 @@ test("CMP-05 random runs: the folded conversation equals every request, calls ar
     { numRuns: runs, seed: Number(process.env.LONGHAUL_COMPACTION_SEED ?? 7) },
   )
   console.log(`${runs} random runs: ${JSON.stringify(seen)}`)
-}, 3_600_000)
+})
 
 test("a window of 200,000 tokens, 300 turns and results of up to 30 kB need few summaries", async () => {
   const run = await runTurns({

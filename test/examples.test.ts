@@ -39,7 +39,7 @@ test("the many-models example gives the same answer on each model, with tokens a
   }
 })
 
-test("TOOL-37 the tools-alone example works in fifteen lines", () => {
+test("the tools-alone example works in fifteen lines", { tags: ["TOOL-37"] }, () => {
   const program = readFileSync(new URL("../examples/tools-alone/main.mjs", import.meta.url), "utf8")
   expect(program.split("\n").filter((line) => line !== "" && !line.startsWith("//")).length).toBeLessThanOrEqual(15)
   const lines = runExample("tools-alone")
@@ -49,7 +49,7 @@ test("TOOL-37 the tools-alone example works in fifteen lines", () => {
   expect(lines.at(-1)).toContain('"code":"denied"')
 })
 
-test("HOST-15 the one-turn example runs Bash and prints its result", () => {
+test("the one-turn example runs Bash and prints its result", { tags: ["HOST-15"] }, () => {
   expect(runExample("one-turn")).toEqual(["done Bash There are 3 tides."])
 })
 

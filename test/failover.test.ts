@@ -45,7 +45,9 @@ async function run(config: Partial<RuntimeConfig>, task = "Send a letter to Ada.
 }
 
 describe("a chain", () => {
-  test("FAIL-05 FAIL-06 a retryable failure continues on the next entry, and the history lists the attempt", async () => {
+  test("a retryable failure continues on the next entry, and the history lists the attempt", {
+    tags: ["FAIL-05", "FAIL-06"],
+  }, async () => {
     const first = fakeBackend({ name: "first", script: fails("overloaded", "req_1") })
     const second = fakeBackend({ name: "second", script: () => "Done elsewhere." })
     const { result, of } = await run({ chain: [{ backend: first, model: "a" }, { backend: second }] })
@@ -62,7 +64,7 @@ describe("a chain", () => {
     ])
   })
 
-  test("FAIL-07 the next entry continues after the effects of the first, and repeats none", async () => {
+  test("the next entry continues after the effects of the first, and repeats none", { tags: ["FAIL-07"] }, async () => {
     const { sent, tool } = counted()
     const first = fakeBackend({ name: "first", script: sendsThenFails })
     const second = fakeBackend({ name: "second", script: tellsLetter })
@@ -101,7 +103,7 @@ describe("a chain", () => {
     expect(model.calls).toHaveLength(1)
   })
 
-  test("FAIL-08 a failure that would repeat elsewhere ends the run at once", async () => {
+  test("a failure that would repeat elsewhere ends the run at once", { tags: ["FAIL-08"] }, async () => {
     let used = 0
     const first = fakeBackend({ name: "first", script: fails("auth") })
     const second = fakeBackend({ name: "second", script: () => String(used++) })
@@ -111,7 +113,7 @@ describe("a chain", () => {
     expect(used).toBe(0)
   })
 
-  test("FAIL-09 a cancelled run does not continue elsewhere", async () => {
+  test("a cancelled run does not continue elsewhere", { tags: ["FAIL-09"] }, async () => {
     let used = 0
     const abort = new AbortController()
     const first = fakeBackend({
@@ -128,7 +130,7 @@ describe("a chain", () => {
     expect(used).toBe(0)
   })
 
-  test("FAIL-10 an exhausted chain has its own code and lists every attempt", async () => {
+  test("an exhausted chain has its own code and lists every attempt", { tags: ["FAIL-10"] }, async () => {
     const chain = ["a", "b", "c"].map((name) => ({ backend: fakeBackend({ name, script: fails("rate_limited") }) }))
     const { result } = await run({ chain })
     expect(result).toMatchObject({ status: "failed", error: { code: "providers_exhausted" } })
@@ -139,7 +141,7 @@ describe("a chain", () => {
     ])
   })
 
-  test("CAP-14 FAIL-11 an entry without a required feature is skipped and listed", async () => {
+  test("an entry without a required feature is skipped and listed", { tags: ["CAP-14", "FAIL-11"] }, async () => {
     const first = fakeBackend({ name: "first", script: () => "first" })
     const second = fakeBackend({
       name: "second",

@@ -81,7 +81,9 @@ const stores: Readonly<Record<string, () => Store>> = {
 }
 
 describe.each(Object.entries(stores))("knowledge in %s", (_, make) => {
-  test("KB-01 KB-06 KB-07 a document is found by words and read by reference, with an index and without one", async () => {
+  test("a document is found by words and read by reference, with an index and without one", {
+    tags: ["KB-01", "KB-06", "KB-07"],
+  }, async () => {
     const store = make()
     await addDocuments(store, handbook)
     for (const isIndexed of [false, true]) {
@@ -148,7 +150,7 @@ describe("a search", () => {
     expect(results.join()).not.toContain("sentinel")
   })
 
-  test("KB-04 a search returns at most maxSearchResults sections, five if nothing is set", async () => {
+  test("a search returns at most maxSearchResults sections, five if nothing is set", { tags: ["KB-04"] }, async () => {
     const store = memoryStore()
     await addDocuments(store, {
       "b/a.md": Array.from({ length: 20 }, (_, index) => `# Part ${index}\n\nneedle\n`).join(""),
@@ -162,7 +164,9 @@ describe("a search", () => {
 })
 
 describe("ReadKnowledge", () => {
-  test("KB-07 ReadKnowledge cuts a long text at maxReadBytes, says so, and continues at an offset", async () => {
+  test("ReadKnowledge cuts a long text at maxReadBytes, says so, and continues at an offset", {
+    tags: ["KB-07"],
+  }, async () => {
     const store = memoryStore()
     const text = `# Ä\n\n${"wörter ".repeat(3000)}\n\n# End\n\nlast`
     await addDocuments(store, { "b/a.md": text })
@@ -212,7 +216,9 @@ describe("ReadKnowledge", () => {
     expect(results[0]).toContain("handbook/travel.md#trains, handbook/travel.md#planes")
   })
 
-  test("KB-08 KB-09 FAIL-27 ReadKnowledge reads md, txt, json, csv and html; pdf and docx name what is missing", async () => {
+  test("ReadKnowledge reads md, txt, json, csv and html; pdf and docx name what is missing", {
+    tags: ["KB-08", "KB-09", "FAIL-27"],
+  }, async () => {
     const store = memoryStore()
     const html =
       "<html><head><title>T</title><style>p{}</style><script>steal()</script></head><body><h1>Prices</h1>" +
@@ -272,7 +278,9 @@ describe("the index of a base", () => {
   }
   const indexFile = (store: Store) => store.folder("workspaces/default/knowledge/handbook")
 
-  test("KB-02 the index of a base has the digests of the files and their sections, and no text of another base", async () => {
+  test("the index of a base has the digests of the files and their sections, and no text of another base", {
+    tags: ["KB-02"],
+  }, async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const { index, failed } = await buildKnowledgeIndex({ store, base: "handbook" })
@@ -301,7 +309,9 @@ describe("the index of a base", () => {
     expect(index.files.map(({ path }) => path)).toEqual(names)
   })
 
-  test("KB-03 an index is used: no document is read again; without it all are, once per run", async () => {
+  test("an index is used: no document is read again; without it all are, once per run", {
+    tags: ["KB-03"],
+  }, async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const without = counting()
@@ -317,7 +327,9 @@ describe("the index of a base", () => {
     expect(warnings).toEqual([])
   })
 
-  test("KB-03 an index that is stale is brought up to date in memory, for the changed files only", async () => {
+  test("an index that is stale is brought up to date in memory, for the changed files only", {
+    tags: ["KB-03"],
+  }, async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     await writeKnowledgeIndex({ store, base: "handbook" })
@@ -373,7 +385,7 @@ describe("the index of a base", () => {
         index.replace(/"fieldLength":\{.*?\},"averageFieldLength"/s, '"fieldLength":{},"averageFieldLength"'),
     ],
     ["with other fields", (index: string) => index.replace('"storedFields":', '"forgotten":')],
-  ])("KB-03 an index that is %s is replaced in memory, with a warning", async (_, damage) => {
+  ])("an index that is %s is replaced in memory, with a warning", { tags: ["KB-03"] }, async (_, damage) => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     await writeKnowledgeIndex({ store, base: "handbook" })
@@ -424,7 +436,9 @@ describe("the index of a base", () => {
 })
 
 describe("the extension", () => {
-  test("KB-04 the extension gives nothing to a run that has none, whose workspace has none, or that switches it off", async () => {
+  test("the extension gives nothing to a run that has none, whose workspace has none, or that switches it off", {
+    tags: ["KB-04"],
+  }, async () => {
     const empty = memoryStore()
     const store = memoryStore()
     await addDocuments(store, handbook)
@@ -443,7 +457,7 @@ describe("the extension", () => {
     expect(seen).toEqual(Array(4).fill([undefined, 0]))
   })
 
-  test("KB-05 the extension shows a run only the folders that it names, also below a base", async () => {
+  test("the extension shows a run only the folders that it names, also below a base", { tags: ["KB-05"] }, async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const { system, results } = await callsIn(store, [search("leave nine days"), read("handbook/leave.md")], {
@@ -467,7 +481,9 @@ describe("the extension", () => {
     expect(results[0]?.match(/^handbook\/people\/Sick leave\.md/gm)).toHaveLength(1)
   })
 
-  test("KB-04 the knowledge is searched over all bases for the best sections, and numbers are found exactly", async () => {
+  test("the knowledge is searched over all bases for the best sections, and numbers are found exactly", {
+    tags: ["KB-04"],
+  }, async () => {
     const store = memoryStore()
     const weak = Array.from({ length: 5 }, (_, index) => [
       `a/weak-${index}.md`,
@@ -489,7 +505,7 @@ describe("the extension", () => {
       "headers",
       { external: [{ name: "a", description: "d", url: "https://a.example", headers: { "x-key": "12345678" } }] },
     ],
-  ])("KB-12 the extension with %s is refused on a runtime and allowed on a run", async (_, options) => {
+  ])("the extension with %s is refused on a runtime and allowed on a run", { tags: ["KB-12"] }, async (_, options) => {
     expect(() => createRuntime({ model: scriptedModel([]), extensions: [knowledge(options)] })).toThrow(
       expect.objectContaining({ code: "config_invalid", message: expect.stringContaining("one run only") }),
     )
@@ -513,7 +529,7 @@ describe("the extension", () => {
     ],
     [{ external: Array(2).fill({ name: "a", description: "d", url: "https://a.example" }) }, "Two external documents"],
     [{ extractors: { exe: () => {} } }, "unknown key"],
-  ])("KB-12 the extension with %j is config_invalid", (options, message) => {
+  ])("the extension with %j is config_invalid", { tags: ["KB-12"] }, (options, message) => {
     // Safe: JavaScript callers have no compiler.
     const given = options as Parameters<typeof knowledge>[0]
     expect(() => knowledge(given)).toThrow(expect.objectContaining({ code: "config_invalid" }))
@@ -524,7 +540,9 @@ describe("the extension", () => {
     }
   })
 
-  test("KB-13 the extension has its results offloaded, agents have its tools, and disabledTools removes them", async () => {
+  test("the extension has its results offloaded, agents have its tools, and disabledTools removes them", {
+    tags: ["KB-13"],
+  }, async () => {
     const store = memoryStore()
     await addDocuments(store, { "b/a.md": `# A\n\n${"needle ".repeat(1000)}` })
     const offloaded = await callsIn(store, [read("b/a.md")], { compaction: { offload: true } })
@@ -583,7 +601,7 @@ describe("the extension", () => {
     expect(warnings).toHaveLength(2)
   })
 
-  test("KB-14 the parts of the extension can be used without a run", async () => {
+  test("the parts of the extension can be used without a run", { tags: ["KB-14"] }, async () => {
     const store = memoryStore()
     await addDocuments(store, handbook)
     const library = await openKnowledge({ store, folders: ["handbook"] })

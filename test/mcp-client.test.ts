@@ -68,7 +68,9 @@ describe.each(["stdio", "http", "sse-less http without sessions"])("an MCP serve
       ? stdio(settings, more)
       : { url: (await http({ ...settings, ...(kind !== "http" && { stateless: true }) })).url, ...more }
 
-  test("MCP-01 RUN-05 an MCP server offers its tools to the model, and their results come back", async () => {
+  test("an MCP server offers its tools to the model, and their results come back", {
+    tags: ["MCP-01", "RUN-05"],
+  }, async () => {
     const setups: ConversationSetup[] = []
     const steps: ScriptedStep[] = [
       (_, setup) => {
@@ -95,7 +97,9 @@ describe.each(["stdio", "http", "sse-less http without sessions"])("an MCP serve
     })
   })
 
-  test("MCP-09 an MCP server has resources that ListMcpResources lists and ReadMcpResource reads", async () => {
+  test("an MCP server has resources that ListMcpResources lists and ReadMcpResource reads", {
+    tags: ["MCP-09"],
+  }, async () => {
     const steps = [
       call("ListMcpResources"),
       call("ReadMcpResource", { server: "scene", uri: "note://one" }),
@@ -235,7 +239,7 @@ describe("an MCP server that is a program", () => {
     expect(JSON.stringify(result)).not.toContain("t0k3n-9x8y7z6w5v")
   })
 
-  test("MCP-02 a program is refused with the way out where there are no processes", async () => {
+  test("a program is refused with the way out where there are no processes", { tags: ["MCP-02"] }, async () => {
     const runtime = createPortableRuntime({
       model: scriptedModel([]),
       extensions: [mcp({ servers: { scene: { ...stdio(), required: true } } })],
@@ -254,7 +258,9 @@ describe("an MCP server that is a program", () => {
 })
 
 describe("an MCP server over HTTP", () => {
-  test("MCP-03 MCP-04 a server gets the headers of the provider, which is asked before every request and once more after a 401", async () => {
+  test("a server gets the headers of the provider, which is asked before every request and once more after a 401", {
+    tags: ["MCP-03", "MCP-04"],
+  }, async () => {
     let token = 0
     const refused: string[] = []
     const served = await http({
@@ -312,7 +318,7 @@ describe("an MCP server over HTTP", () => {
     expect(served.requests.filter(({ message }) => message?.method === "tools/call")).toHaveLength(1)
   })
 
-  test("MCP-08 a server with preferBindingTransport gets no request for a stream", async () => {
+  test("a server with preferBindingTransport gets no request for a stream", { tags: ["MCP-08"] }, async () => {
     const served = await http({ stateless: true })
     const scene = { url: served.url, preferBindingTransport: true }
     const { runtime } = runtimeWith([call("mcp__scene__echo", { text: "hi" }), "done"], { mcpServers: { scene } })
@@ -320,7 +326,7 @@ describe("an MCP server over HTTP", () => {
     expect(new Set(served.requests.map(({ method }) => method))).toEqual(new Set(["POST"]))
   })
 
-  test("MCP-10 HOST-11 a server gets the client name and version of the brand", async () => {
+  test("a server gets the client name and version of the brand", { tags: ["MCP-10", "HOST-11"] }, async () => {
     const served = await http()
     const brand = { mcpClientName: "acme-agent", mcpClientVersion: "9.9" }
     const { runtime } = runtimeWith(["done"], { mcpServers: { scene: { url: served.url } }, brand })

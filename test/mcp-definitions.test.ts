@@ -183,7 +183,9 @@ describe("many tools of MCP servers", () => {
   })
 })
 
-test("HOST-08 files of browser tools land in a folder of their run, whatever path the model chose", async () => {
+test("files of browser tools land in a folder of their run, whatever path the model chose", {
+  tags: ["HOST-08"],
+}, async () => {
   const { runtime, requests, url } = await scene([tool("browser_take_screenshot", {}), tool("other", {})])
   const shot = (filename: string) => call("mcp__scene__browser_take_screenshot", { filename })
   const steps = [

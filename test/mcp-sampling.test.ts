@@ -60,7 +60,7 @@ async function sampled(
 }
 
 describe("a server that may sample", () => {
-  test("MCP-06 a server gets an answer of the run's own model, which counts for the run", async () => {
+  test("a server gets an answer of the run's own model, which counts for the run", { tags: ["MCP-06"] }, async () => {
     // The first step belongs to the sampling request: the run has not begun its first turn.
     const { answers, records, result } = await sampled(["second"], {})
     expect(answers).toMatchObject([{ role: "assistant", content: { type: "text", text: "first" } }])
@@ -70,7 +70,7 @@ describe("a server that may sample", () => {
     expect(result.usage.inputTokens).toBeGreaterThan(turn ?? 0)
   })
 
-  test("MCP-06 a server gets the answer of a handler, which knows server, depth and run", async () => {
+  test("a server gets the answer of a handler, which knows server, depth and run", { tags: ["MCP-06"] }, async () => {
     const contexts: unknown[] = []
     const { answers } = await sampled([], {
       samplingHandler: (_, context) => {
@@ -82,7 +82,7 @@ describe("a server that may sample", () => {
     expect(answers).toMatchObject([{ content: { text: "handled" } }])
   })
 
-  test("MCP-07 a server is refused more than three nested requests", async () => {
+  test("a server is refused more than three nested requests", { tags: ["MCP-07"] }, async () => {
     expect(DEFAULT_SAMPLING_MAX_DEPTH).toBe(3)
     const { answers } = await sampled(["b", "c", "d"], {}, {}, 5)
     expect(answers.filter((answer) => typeof answer === "object")).toHaveLength(3)
@@ -92,7 +92,9 @@ describe("a server that may sample", () => {
     ])
   })
 
-  test("MCP-07 a server gets as many answers as it wants, one after another: an answered or failed request is not nested", async () => {
+  test("a server gets as many answers as it wants, one after another: an answered or failed request is not nested", {
+    tags: ["MCP-07"],
+  }, async () => {
     const fail = { fail: new LonghaulError("invalid_request", "No.") }
     const { answers } = await sampled(["b", "c", fail, fail, fail, fail, "h", "last"], {}, {}, "one after another")
     const failed = expect.stringContaining("No.")
@@ -120,7 +122,7 @@ test.each([
   ["nothing", {}, {}, []],
   ["sampling, if it may sample", { allowSampling: true }, {}, ["sampling"]],
   ["elicitation, if a person can be asked", {}, { elicit: () => ({ action: "decline" }) as const }, ["elicitation"]],
-])("MCP-05 a server is told of %s", async (_, server, options, declared) => {
+])("a server is told of %s", { tags: ["MCP-05"] }, async (_, server, options, declared) => {
   const served = await serveScene()
   toClose.push(() => served.close())
   const extension = mcp({ servers: { scene: { url: served.url, ...server } }, ...options })

@@ -41,7 +41,9 @@ async function runWith(scene: McpServer, ...calls: readonly (readonly [string, o
 }
 
 describe("an MCP server over SSE", () => {
-  test("MCP-01 a server over SSE offers its tools to the model, and their results come back", async () => {
+  test("a server over SSE offers its tools to the model, and their results come back", {
+    tags: ["MCP-01"],
+  }, async () => {
     const { url } = await sse()
     const { outputs, result } = await runWith({ type: "sse", url }, ["echo", { text: "hello" }], ["pay", { usd: 5 }])
     expect(outputs).toEqual([expect.stringMatching(/^ok: .*hello/), expect.stringMatching(/^ok: .*paid 5/)])
@@ -49,7 +51,9 @@ describe("an MCP server over SSE", () => {
     expect(readFileSync(join(folder, "ledger.txt"), "utf8")).toBe('echo {"text":"hello"}\npay {"usd":5}\n')
   })
 
-  test("MCP-03 MCP-04 a server over SSE gets the headers of the provider in each request, the stream included, and once more after a 401", async () => {
+  test("a server over SSE gets the headers of the provider in each request, the stream included, and once more after a 401", {
+    tags: ["MCP-03", "MCP-04"],
+  }, async () => {
     let asked = 0
     const refused: string[] = []
     const served = await sse({

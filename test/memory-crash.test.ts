@@ -43,7 +43,10 @@ function remembered(root: string): readonly string[] {
   return texts.flatMap((text) => /^Lesson \d+\.$/m.exec(text)?.[0] ?? text)
 }
 
-test(`MEM-03 a process killed around any write of a run that remembers 12 lessons: each is there once (${WANTED} of ${MOMENTS} moments)`, async () => {
+test(`a process killed around any write of a run that remembers 12 lessons: each is there once (${WANTED} of ${MOMENTS} moments)`, {
+  tags: ["MEM-03"],
+  timeout: 600_000,
+}, async () => {
   const lessons = Array.from({ length: 12 }, (_, index) => `Lesson ${index + 1}.`).sort()
   let killed = 0
   const one = async (moment: number) => {
@@ -62,7 +65,7 @@ test(`MEM-03 a process killed around any write of a run that remembers 12 lesson
   while (moments.length > 0) await Promise.all(moments.splice(0, 2).map(one))
   process.stdout.write(`${killed} processes killed: each of 12 lessons once\n`)
   expect(killed).toBe(WANTED)
-}, 600_000)
+})
 
 /** A run has a few more than these in either store. */
 const WRITES = 20

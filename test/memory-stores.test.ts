@@ -45,7 +45,7 @@ async function runWith(store: Store, steps: readonly ScriptedStep[], config: Run
   return `${system} ${result.toolCalls.map((each) => each.result)}`
 }
 
-describe.each(Object.entries(stores))("MEM-03 memory in %s", (_, make) => {
+describe.each(Object.entries(stores))("memory in %s", { tags: ["MEM-03"] }, (_, make) => {
   test("the memory of one tenant is there in its later runs, and never in those of another one", async () => {
     const store = make()
     const tenants = ["acme", "acme-2", "a"].map((workspaceId): RuntimeConfig => ({ workspaceId }))

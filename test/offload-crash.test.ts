@@ -53,7 +53,8 @@ const moments = (["fs", "create-only"] as const).flatMap((store) =>
 )
 
 test.each(moments)(
-  "OFF-12 PAU-06 SIGKILL $when the $at of a result (effect $effect, store $store, resumed with offload $offload): FetchData returns what the preview shows",
+  "SIGKILL $when the $at of a result (effect $effect, store $store, resumed with offload $offload): FetchData returns what the preview shows",
+  { tags: ["OFF-12", "PAU-06"] },
   async ({ store, effect, offload, at, when }) => {
     const root = mkdtempSync(join(scratch, "store-"))
     const order = { store, effect, root }

@@ -120,7 +120,8 @@ describe("a long result", () => {
   ]
 
   test.each(stores)(
-    "OFF-06 OFF-08 CAP-11 a long result is stored on %s next to its run, fetched, and removed with it",
+    "a long result is stored on %s next to its run, fetched, and removed with it",
+    { tags: ["OFF-06", "OFF-08", "CAP-11"] },
     async (_, store) => {
       const {
         runtime,
@@ -141,7 +142,7 @@ describe("a long result", () => {
     },
   )
 
-  test("OFF-06 the file of a long result is durable before the record that names it", async () => {
+  test("the file of a long result is durable before the record that names it", { tags: ["OFF-06"] }, async () => {
     const order: string[] = []
     const inner = memoryStore()
     const watched = (folder: Folder): Folder => ({
@@ -167,13 +168,15 @@ describe("a long result", () => {
     ["one byte over the threshold", "x".repeat(2049), true],
     ["of wide characters at the threshold", "é".repeat(1024), false],
     ["of wide characters over the threshold", `${"é".repeat(1024)}x`, true],
-  ])("OFF-05 a result %s is stored: only if it is strictly longer", async (_, text, isStored) => {
+  ])("a result %s is stored: only if it is strictly longer", { tags: ["OFF-05"] }, async (_, text, isStored) => {
     const { store, seen } = await finish({ tools: [toolThat(() => text)] }, [big, "Done."])
     expect(await blobs(store)).toEqual(isStored ? ["1.0.json"] : [])
     expect(seen[0] === text).toBe(!isStored)
   })
 
-  test("OFF-04 offloading is off unless it is configured; threshold and preview can be set", async () => {
+  test("offloading is off unless it is configured; threshold and preview can be set", {
+    tags: ["OFF-04"],
+  }, async () => {
     const off = await finish({ compaction: {} }, [big, "Done."])
     expect([off.seen, await blobs(off.store), off.result.capabilitiesUsed.toolCompactionApplied]).toEqual([
       [LONG],
@@ -184,7 +187,7 @@ describe("a long result", () => {
     expect(on.seen[0]).toMatch(/^beg\n\[5010 bytes/)
   })
 
-  test("OFF-09 errors are never stored, however long they are", async () => {
+  test("errors are never stored, however long they are", { tags: ["OFF-09"] }, async () => {
     const failing = toolThat(() => {
       throw new ToolError("io", LONG)
     })
@@ -193,7 +196,7 @@ describe("a long result", () => {
     expect(seen[0]).toContain(LONG)
   })
 
-  test("OFF-10 what FetchData returns is not stored again", async () => {
+  test("what FetchData returns is not stored again", { tags: ["OFF-10"] }, async () => {
     const { store, seen } = await finish({ compaction: { offload: { thresholdBytes: 1 } } }, [
       big,
       fetching("1.0"),
@@ -276,7 +279,7 @@ describe("a summarizer of the host", () => {
   const summarized = (summarizer: OffloadSettings["summarizer"], more: RuntimeConfig = {}) =>
     finish({ compaction: { offload: { summarizer } as OffloadSettings }, ...more }, [call("big", { a: 1 }), "Done."])
 
-  test("OFF-13 a summarizer writes the preview and gets all that it needs", async () => {
+  test("a summarizer writes the preview and gets all that it needs", { tags: ["OFF-13"] }, async () => {
     const given: OffloadedResult[] = []
     const { seen } = await summarized((result) => {
       given.push(result)
@@ -298,7 +301,7 @@ describe("a summarizer of the host", () => {
     ["omits the ref", () => "short", /^short\n\[5010 bytes in all are stored\. FetchData with ref "1\.0"/],
     ["names only a part of it", () => "see 1", /^see 1\n\[5010 bytes.*"1\.0"/],
     ["returns too much", () => "y".repeat(400_000), /^y{80000}\n\[5010 bytes.*"1\.0"/],
-  ])("OFF-13 the ref is appended if a summarizer %s", async (_, summarizer, expected) => {
+  ])("the ref is appended if a summarizer %s", { tags: ["OFF-13"] }, async (_, summarizer, expected) => {
     const { seen, result } = await summarized(summarizer)
     expect(seen[0]).toMatch(expected)
     expect(result.warnings).toEqual([])
@@ -313,12 +316,16 @@ describe("a summarizer of the host", () => {
     ],
     ["returns a number", () => 1],
     ["returns a promise that rejects", () => Promise.reject(new Error("hunter2"))],
-  ])("OFF-13 a summarizer that %s is replaced by the built-in preview and reported", async (_, summarizer) => {
-    const { seen, result } = await summarized(summarizer as never)
-    expect(seen[0]).toMatch(/^begin x+\n\[5010 bytes/)
-    const message = "compaction.offload.summarizer failed for the result of big (call 1.0)."
-    expect(result.warnings).toEqual([{ code: "summarizer_failed", message }])
-  })
+  ])(
+    "a summarizer that %s is replaced by the built-in preview and reported",
+    { tags: ["OFF-13"] },
+    async (_, summarizer) => {
+      const { seen, result } = await summarized(summarizer as never)
+      expect(seen[0]).toMatch(/^begin x+\n\[5010 bytes/)
+      const message = "compaction.offload.summarizer failed for the result of big (call 1.0)."
+      expect(result.warnings).toEqual([{ code: "summarizer_failed", message }])
+    },
+  )
 
   test("a secret in the text of a summarizer is masked", async () => {
     const secrets = { TOKEN: "hunter2-hunter2-hunter2" }
@@ -332,7 +339,8 @@ describe("the tool FetchData", () => {
     records.flatMap((record) => (record.type === "run-start" ? record.tools.map(({ name }) => name) : []))
 
   test.each([[{}], [false], [{ offload: false }]] as const)(
-    "OFF-14 without the setting (%j) there is no tool, no check and no write",
+    "without the setting (%j) there is no tool, no check and no write",
+    { tags: ["OFF-14"] },
     async (compaction) => {
       const { store, reads, creates } = watchedStore()
       const { seen } = await finish({ store, compaction }, [big, fetching("1.0"), "Done."])
@@ -353,7 +361,8 @@ describe("the tool FetchData", () => {
       { compaction: { offload: true } },
     ],
   ])(
-    "OFF-14 if %s removes FetchData, nothing is stored, since the model could not get it back",
+    "if %s removes FetchData, nothing is stored, since the model could not get it back",
+    { tags: ["OFF-14"] },
     async (_, config, run) => {
       const finished = await finish(config, [big, "Done."], run)
       expect(offered(finished)).toEqual(["big"])
@@ -361,7 +370,7 @@ describe("the tool FetchData", () => {
     },
   )
 
-  test("OFF-14 a run has its own setting, in both directions", async () => {
+  test("a run has its own setting, in both directions", { tags: ["OFF-14"] }, async () => {
     const on = await finish({ compaction: {} }, [big, "Done."], { compaction: { offload: { thresholdBytes: 100 } } })
     expect([offered(on), await blobs(on.store)]).toEqual([["big", "FetchData"], ["1.0.json"]])
     const off = await finish({}, [big, "Done."], { compaction: { offload: false } })
@@ -392,14 +401,14 @@ describe("the tool FetchData", () => {
     ["a name of Map", "constructor"],
     ["a call that was never made", "7.0"],
     ["itself", "2.0"],
-  ])("OFF-11 a ref that is %s finds nothing, and no file is read for it", async (_, ref) => {
+  ])("a ref that is %s finds nothing, and no file is read for it", { tags: ["OFF-11"] }, async (_, ref) => {
     const { store, reads } = watchedStore()
     const { seen } = await finish({ store }, [big, fetching(ref), "Done."])
     expect(JSON.parse(seen[1] ?? "").error.code).toBe("not_found")
     expect(reads.filter((name) => !/^(\d+\.jsonl|inbox\/\d+\.json|store\.json)$/.test(name))).toEqual([])
   })
 
-  test("OFF-11 no ref leads to another run, another node or another tenant", async () => {
+  test("no ref leads to another run, another node or another tenant", { tags: ["OFF-11"] }, async () => {
     const store = memoryStore()
     const secret = [toolThat(() => `secret ${LONG}`)]
     await finish({ store, tools: secret }, [big, big, "Done."], { runId: "other" })
@@ -465,7 +474,7 @@ describe("the tool FetchData", () => {
     expect(seen.slice(2).map((text) => text.slice(0, 7))).toEqual(["0 begin", "1 begin"])
   })
 
-  test("OFF-02 a cut result that was saved as an artifact is fetched whole", async () => {
+  test("a cut result that was saved as an artifact is fetched whole", { tags: ["OFF-02"] }, async () => {
     const workspace = mkdtempSync(join(scratch, "workspace-"))
     const text = "0123456789".repeat(30_000)
     const model = scriptedModel([big, fetching("1.0", { offset: 299_990 }), "Done."])
@@ -558,7 +567,7 @@ describe("offloading and the life of a run", () => {
   test.each([
     ["the runtime has the setting", { offload: true }, undefined],
     ["only the run had the setting", {}, { offload: { thresholdBytes: 3000 } }],
-  ])("OFF-12 PAU-06 refs survive a resume by another runtime: %s", async (_, compaction, own) => {
+  ])("refs survive a resume by another runtime: %s", { tags: ["OFF-12", "PAU-06"] }, async (_, compaction, own) => {
     const store = fsStore(freshRoot())
     const first = processOver(store, [big, call("ship")], { tools, ...gate, compaction })
     const paused = await first.runtime.run({ task: "Go.", runId: "r", ...(own && { compaction: own }) })
@@ -709,7 +718,7 @@ describe("offloading and the life of a run", () => {
   })
 })
 
-test("OFF-06 the file of a result is at the documented place on a disk", async () => {
+test("the file of a result is at the documented place on a disk", { tags: ["OFF-06"] }, async () => {
   const root = freshRoot()
   await finish({ store: fsStore(root) }, [big, "Done."])
   const path = "workspaces/default/.longhaul/projects/r/nodes/main/toolResults/1.0.json"

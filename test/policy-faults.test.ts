@@ -64,7 +64,8 @@ const openedReason = { stage: "service", verdict: "allow", text: expect.stringCo
 // Concurrent: some tests wait for a time limit.
 describe.concurrent("a policy service of a run that fails", () => {
   test.each([...silent, ...wrong])(
-    "APR-20 a service that fails with %s before the tool lets nothing run",
+    "a service that fails with %s before the tool lets nothing run",
+    { tags: ["APR-20"] },
     async (_name, before) => {
       const { executions, decisions, status } = await underService({ before })
       counts.faults++

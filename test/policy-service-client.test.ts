@@ -31,7 +31,7 @@ function answering(
   return { client: new PolicyClient({ ...options, baseUrl, fetch, ...more }), bodies }
 }
 
-test("HOOK-05 a failed tool is reported with its output, bounded", async () => {
+test("a failed tool is reported with its output, bounded", { tags: ["HOOK-05"] }, async () => {
   const { client, bodies } = answering('{"decision":"allow"}')
   const failure = Object.assign(new Error("exit 3"), { stdout: "o".repeat(100_000), stderr: "e", output: { lines: 2 } })
   const running = client.runTool({
@@ -54,7 +54,9 @@ test("HOOK-05 a failed tool is reported with its output, bounded", async () => {
 const failing = (client: PolicyClient, failure: unknown) =>
   client.runTool({ sessionId: "s", toolName: "x", toolInput: {}, execute: () => Promise.reject(failure) })
 
-test("HOOK-05 the output of a program that failed is sent as text, also where the exception has bytes", async () => {
+test("the output of a program that failed is sent as text, also where the exception has bytes", {
+  tags: ["HOOK-05"],
+}, async () => {
   const { client, bodies } = answering('{"decision":"allow"}')
   const script = "process.stdout.write('t\u00f6ld'); process.stderr.write('bad'); process.exit(3)"
   const run = () => execFileSync(process.execPath, ["-e", script], { stdio: "pipe" })
@@ -65,7 +67,9 @@ test("HOOK-05 the output of a program that failed is sent as text, also where th
   expect(event).toMatchObject({ stdout: "t\u00f6ld", stderr: "bad", output: "t\u00f6ld\nbad" })
 })
 
-test("HOOK-05 a failure whose output cannot be written is still reported, and is blocked, not replaced", async () => {
+test("a failure whose output cannot be written is still reported, and is blocked, not replaced", {
+  tags: ["HOOK-05"],
+}, async () => {
   const { client, bodies } = answering('{"decision":"allow"}')
   const circular: Record<string, unknown> = {}
   circular.self = circular
@@ -76,7 +80,7 @@ test("HOOK-05 a failure whose output cannot be written is still reported, and is
   expect(event).not.toHaveProperty("stdout")
 })
 
-test("HOOK-05 a text is never cut inside a secret", async () => {
+test("a text is never cut inside a secret", { tags: ["HOOK-05"] }, async () => {
   const secret = "correct-horse-battery-staple"
   const token = `ghp_${"a1B2".repeat(9)}`
   const redact = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll(secret, "***"))

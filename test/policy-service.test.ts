@@ -27,7 +27,8 @@ async function attempt(policy: PolicyClient) {
 // Concurrent: some tests wait for a time limit.
 describe.concurrent("a policy service that fails", () => {
   test.each([...silent, ...wrong])(
-    "APR-20 a service that fails with %s before the tool lets nothing run",
+    "a service that fails with %s before the tool lets nothing run",
+    { tags: ["APR-20"] },
     async (_name, answer) => {
       const { url } = await server(answer)
       const { ran, ...outcome } = await attempt(client(url))
@@ -83,7 +84,9 @@ describe.concurrent("a policy service that fails", () => {
 })
 
 describe("verdicts", () => {
-  test("APR-17 HOOK-11 rewritten arguments are the ones that the tool receives, between the checks before and after", async () => {
+  test("rewritten arguments are the ones that the tool receives, between the checks before and after", {
+    tags: ["APR-17", "HOOK-11"],
+  }, async () => {
     const { url, requests } = await server((request, response) =>
       json(
         response,
@@ -99,12 +102,16 @@ describe("verdicts", () => {
     ])
   })
 
-  test.each(["deny", "ask"])("APR-19 a verdict %s blocks with the service's reason", async (decision) => {
-    const { url } = await server((_, response) => json(response, { decision, reason: "not here" }))
-    expect(await attempt(client(url))).toMatchObject({ ran: 0, error: { message: "Bash was denied: not here" } })
-  })
+  test.each(["deny", "ask"])(
+    "a verdict %s blocks with the service's reason",
+    { tags: ["APR-19"] },
+    async (decision) => {
+      const { url } = await server((_, response) => json(response, { decision, reason: "not here" }))
+      expect(await attempt(client(url))).toMatchObject({ ran: 0, error: { message: "Bash was denied: not here" } })
+    },
+  )
 
-  test("APR-18 APR-19 a blocked output is not passed on", async () => {
+  test("a blocked output is not passed on", { tags: ["APR-18", "APR-19"] }, async () => {
     const { url } = await server((request, response) =>
       json(response, { decision: isBefore(request) ? "allow" : "block", reason: "personal data" }),
     )
@@ -114,7 +121,7 @@ describe("verdicts", () => {
     })
   })
 
-  test("HOOK-05 what a tool throws is scanned like an output, and reported as a failure", async () => {
+  test("what a tool throws is scanned like an output, and reported as a failure", { tags: ["HOOK-05"] }, async () => {
     const { url, requests } = await server((request, response) =>
       json(response, { decision: isBefore(request) ? "allow" : "block", reason: "leak" }),
     )
@@ -127,7 +134,9 @@ describe("verdicts", () => {
     ])
   })
 
-  test("POL-09 HOOK-05 long outputs are cut at a character, with a note of what is missing", async () => {
+  test("long outputs are cut at a character, with a note of what is missing", {
+    tags: ["POL-09", "HOOK-05"],
+  }, async () => {
     const bodies: JsonObject[] = []
     const { url } = await server((request, response, body) => {
       if (!isBefore(request)) bodies.push(JSON.parse(body) as JsonObject)
@@ -142,7 +151,7 @@ describe("verdicts", () => {
   })
 })
 
-test("POL-09 by default, 65,536 bytes of an output are sent, and not one more", async () => {
+test("by default, 65,536 bytes of an output are sent, and not one more", { tags: ["POL-09"] }, async () => {
   const bodies: JsonObject[] = []
   const { url } = await server((request, response, body) => {
     if (!isBefore(request)) bodies.push(JSON.parse(body) as JsonObject)
@@ -154,7 +163,7 @@ test("POL-09 by default, 65,536 bytes of an output are sent, and not one more", 
   expect(bodies[1]).toMatchObject({ truncated: { toolOutput: { bytes: 65_537, kept: 65_536 } } })
 })
 
-test("POL-08 by default, each request has 10 seconds", async () => {
+test("by default, each request has 10 seconds", { tags: ["POL-08"] }, async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
   onTestFinished(() => void vi.useRealTimers())
   let decided: unknown
@@ -188,7 +197,9 @@ describe("credentials", () => {
       allowInsecureTransport: true,
     })
 
-  test("POL-03 POL-05 client credentials are exchanged once for calls at the same time, with the subject", async () => {
+  test("client credentials are exchanged once for calls at the same time, with the subject", {
+    tags: ["POL-03", "POL-05"],
+  }, async () => {
     const { url, requests } = await server(tokens({ access_token: "t1", token_type: "Bearer", expires_in: 60 }))
     const policy = exchanged(url)
     await Promise.all(Array.from({ length: 20 }, () => policy.preTool(use)))
@@ -198,7 +209,7 @@ describe("credentials", () => {
     ])
   })
 
-  test("POL-03 a refused token is replaced once, then the call is blocked", async () => {
+  test("a refused token is replaced once, then the call is blocked", { tags: ["POL-03"] }, async () => {
     let issued = 0
     const { url, requests } = await server((request, response) => {
       if (request.url?.endsWith("token"))
@@ -231,13 +242,15 @@ describe("credentials", () => {
     ["plain http", { apiKey: "k", baseUrl: "http://policy.example" }],
     ["no address", { apiKey: "k", baseUrl: "policy" }],
     ["a timeout of 0", { apiKey: "k", timeoutMs: 0 }],
-  ])("POL-04 POL-11 %s: the client is not created", (_name, options) => {
+  ])("%s: the client is not created", { tags: ["POL-04", "POL-11"] }, (_name, options) => {
     expect(() => new PolicyClient({ baseUrl: "https://policy.example", ...options })).toThrow(
       expect.objectContaining({ code: "config_invalid" }),
     )
   })
 
-  test("POL-01 POL-02 POL-06 options come from the environment, and others as options", async () => {
+  test("options come from the environment, and others as options", {
+    tags: ["POL-01", "POL-02", "POL-06"],
+  }, async () => {
     const { url, requests, keys } = await server((_, response) => json(response, { decision: "allow" }))
     const variables = {
       LONGHAUL_POLICY_BASE_URL: url,
@@ -253,7 +266,9 @@ describe("credentials", () => {
     expect(() => PolicyClient.fromEnvFor("https://other.example", {}, variables)).toThrow("no credentials")
   })
 
-  test("POL-07 a debug switch logs lost events to stderr, and nothing is logged without it", async () => {
+  test("a debug switch logs lost events to stderr, and nothing is logged without it", {
+    tags: ["POL-07"],
+  }, async () => {
     const { url } = await server((_, response) => json(response, {}, 500))
     const logged = vi.spyOn(console, "error").mockImplementation(() => {})
     onTestFinished(() => logged.mockRestore())
@@ -268,7 +283,7 @@ describe("credentials", () => {
     expect(logged).toHaveBeenCalledWith(expect.stringContaining("The event Stop was lost"))
   })
 
-  test("POL-08 every request has a time limit: verdicts, events, sources and tokens", async () => {
+  test("every request has a time limit: verdicts, events, sources and tokens", { tags: ["POL-08"] }, async () => {
     const { url, requests } = await server(() => {})
     const hasty = client(url, { timeoutMs: 20 })
     await hasty.preTool(use)
@@ -290,7 +305,7 @@ describe("credentials", () => {
     })
   })
 
-  test("POL-10 the failure mode is closed unless it is set to open", async () => {
+  test("the failure mode is closed unless it is set to open", { tags: ["POL-10"] }, async () => {
     const { url } = await server((_, response) => json(response, {}, 500))
     const variables = {
       LONGHAUL_POLICY_BASE_URL: url,
@@ -305,7 +320,9 @@ describe("credentials", () => {
     expect(verdicts).toEqual(["deny", "deny", "deny", "allow"])
   })
 
-  test("POL-12 POL-13 the path of the source check and all other settings can be passed as options", async () => {
+  test("the path of the source check and all other settings can be passed as options", {
+    tags: ["POL-12", "POL-13"],
+  }, async () => {
     const { url, requests } = await server((_, response) => json(response, { decision: "allow" }))
     const policy = client(url, {
       client: "harbour",
@@ -346,9 +363,13 @@ describe("skipping", () => {
     ["mcp__x__y", "https://policy.example/api/v1/proxy/a%2fb/mcp", true],
     ["mcp__x__y", "https://policy.example/api/v1/proxy/abc/mcp/extra", true],
     ["longhaul", undefined, true],
-  ])("APR-22 APR-23 APR-24 APR-25 APR-26 the tool %s at %s is enforced: %s", (toolName, toolUrl, isEnforced) => {
-    expect(shouldEnforceTool({ toolName, ...(toolUrl !== undefined && { toolUrl }) }, scope)).toBe(isEnforced)
-  })
+  ])(
+    "the tool %s at %s is enforced: %s",
+    { tags: ["APR-22", "APR-23", "APR-24", "APR-25", "APR-26"] },
+    (toolName, toolUrl, isEnforced) => {
+      expect(shouldEnforceTool({ toolName, ...(toolUrl !== undefined && { toolUrl }) }, scope)).toBe(isEnforced)
+    },
+  )
 })
 
 describe("the reference service", () => {
@@ -407,7 +428,9 @@ describe("the reference service", () => {
     expect(JSON.stringify(log)).not.toMatch(/key-of-the-test|hunter22|ghp_a1/)
   })
 
-  test("HOOK-04 HOOK-09 HOOK-10 preflight sends the events of a session, and rejects if one is refused", async () => {
+  test("preflight sends the events of a session, and rejects if one is refused", {
+    tags: ["HOOK-04", "HOOK-09", "HOOK-10"],
+  }, async () => {
     const log: JsonObject[] = []
     const url = await reference((record) => log.push(record))
     const { sessionId } = await sendPolicyPreflight(client(url, { timeoutMs: 5000 }))
@@ -424,7 +447,7 @@ describe("the reference service", () => {
     ).resolves.toBeUndefined()
   })
 
-  test("POL-03 the reference service issues tokens to clients, on behalf of a user", async () => {
+  test("the reference service issues tokens to clients, on behalf of a user", { tags: ["POL-03"] }, async () => {
     const log: JsonObject[] = []
     const url = await reference((record) => log.push(record))
     const agent = {
@@ -446,7 +469,7 @@ describe("the reference service", () => {
     expect((await attempt(client(url, { timeoutMs: 5000 }))).ran).toBe(0)
   })
 
-  test("APR-21 the source of MCP tools can be checked", async () => {
+  test("the source of MCP tools can be checked", { tags: ["APR-21"] }, async () => {
     const url = await reference()
     const policy = client(url, { timeoutMs: 5000 })
     await expect(

@@ -1,8 +1,11 @@
-/** A promised behaviour. Without `proof` it is not implemented yet; a proof is a test file and part of a test name. */
+/**
+ * A promised behaviour. Without `proof` it is not implemented yet; a proof is a test file, and part of the name of a test or,
+ * for all tests that have the id as a tag, the id.
+ */
 export interface Promised {
   readonly id: string
   readonly text: string
-  readonly proof?: readonly (readonly [file: string, testName: string])[]
+  readonly proof?: readonly (readonly [file: string, test: string])[]
 }
 
 export const promises: readonly Promised[] = [
@@ -329,8 +332,8 @@ export const promises: readonly Promised[] = [
     id: "HOST-10",
     text: "Approval callback, tiers, default tier, timeout and allow-list",
     proof: [
-      ["test/promises/approvals.test.ts", "HOST-10 a callback receives the complete question"],
-      ["test/promises/approvals.test.ts", "HOST-10 ask: pause"],
+      ["test/promises/approvals.test.ts", "a callback receives the complete question"],
+      ["test/promises/approvals.test.ts", "ask: pause"],
     ],
   },
   {
@@ -443,7 +446,7 @@ export const promises: readonly Promised[] = [
         "src/runtime/runtime.test.ts",
         "a run without an id gets run_<uuid>; a used id is rejected and the first run is unaffected",
       ],
-      ["test/promises/results.test.ts", "RES-06 RES-07"],
+      ["test/promises/results.test.ts", "RES-06"],
     ],
   },
   {
@@ -556,11 +559,8 @@ export const promises: readonly Promised[] = [
     id: "RES-14",
     text: "A call's record: name, arguments, result, status, duration, error",
     proof: [
-      ["test/promises/results.test.ts", "RES-12 RES-14"],
-      [
-        "test/promises/results.test.ts",
-        "RES-14 a call that never started is denied, one that was stopped midway is unknown",
-      ],
+      ["test/promises/results.test.ts", "RES-14"],
+      ["test/promises/results.test.ts", "a call that never started is denied, one that was stopped midway is unknown"],
     ],
   },
   {
@@ -648,8 +648,8 @@ export const promises: readonly Promised[] = [
     id: "FAIL-16",
     text: "429 after backoff is rate_limited, retryable",
     proof: [
-      ["test/promises/provider-failures.test.ts", "FAIL-16 429 is tried six times"],
-      ["test/promises/provider-failures.test.ts", "FAIL-16 Retry-After"],
+      ["test/promises/provider-failures.test.ts", "429 is tried six times"],
+      ["test/promises/provider-failures.test.ts", "Retry-After"],
     ],
   },
   {
@@ -663,12 +663,9 @@ export const promises: readonly Promised[] = [
     proof: [
       [
         "test/promises/provider-failures.test.ts",
-        "FAIL-18 five 529s in a row fail the run as overloaded, with exactly five requests",
+        "five 529s in a row fail the run as overloaded, with exactly five requests",
       ],
-      [
-        "test/promises/provider-failures.test.ts",
-        "FAIL-18 a run with four overloads in a row and then an answer is done",
-      ],
+      ["test/promises/provider-failures.test.ts", "a run with four overloads in a row and then an answer is done"],
     ],
   },
   {
@@ -727,11 +724,8 @@ export const promises: readonly Promised[] = [
     id: "FAIL-29",
     text: "No tool can crash the loop, and the loop never throws",
     proof: [
-      ["src/tools/kernel/dispatch-hostile.test.ts", "FAIL-29 a tool that"],
-      [
-        "src/tools/kernel/dispatch-hostile.test.ts",
-        "FAIL-29 dispatch never rejects, whatever a tool throws or returns",
-      ],
+      ["src/tools/kernel/dispatch-hostile.test.ts", "a tool that"],
+      ["src/tools/kernel/dispatch-hostile.test.ts", "dispatch never rejects, whatever a tool throws or returns"],
       [
         "src/runtime/runtime.test.ts",
         "tools that throw, return invalid values, get bad arguments or do not exist give results, and the run continues",
@@ -797,7 +791,7 @@ export const promises: readonly Promised[] = [
     id: "LOOP-07",
     text: "Subagents are bounded in depth and kept in the same shape",
     proof: [
-      ["test/agents.test.ts", "LOOP-07 an agent's journal has the same form"],
+      ["test/agents.test.ts", "an agent's journal has the same form"],
       ["test/agents.test.ts", "the tool Agent is not offered at the last depth"],
       ["test/agents-crash.test.ts", "LOOP-07"],
       ["test/agents-background.test.ts", "LOOP-07"],
@@ -807,10 +801,10 @@ export const promises: readonly Promised[] = [
     id: "LOOP-08",
     text: "A child's gated call can pause the parent",
     proof: [
-      ["test/agents.test.ts", "LOOP-08 a gated call of an agent pauses the run"],
-      ["test/agents.test.ts", "LOOP-08 a gated call of an agent is denied with `gates: deny`"],
+      ["test/agents.test.ts", "a gated call of an agent pauses the run"],
+      ["test/agents.test.ts", "a gated call of an agent is denied with `gates: deny`"],
       ["test/agents-processes.test.ts", "LOOP-08"],
-      ["test/agents-background.test.ts", "LOOP-08 a gated call pauses the run once nothing else works"],
+      ["test/agents-background.test.ts", "a gated call pauses the run once nothing else works"],
     ],
   },
   {
@@ -977,11 +971,8 @@ export const promises: readonly Promised[] = [
     text: "Arguments are validated, every issue is reported, and defaults are filled in",
     proof: [
       ["src/tools/kernel/dispatch.test.ts", "TOOL-23"],
-      [
-        "src/tools/kernel/validate.test.ts",
-        "TOOL-23 validation collects every issue, one line each: path, then problem",
-      ],
-      ["src/tools/kernel/validate.test.ts", "TOOL-23 validation fills in defaults, also in nested objects and items"],
+      ["src/tools/kernel/validate.test.ts", "validation collects every issue, one line each: path, then problem"],
+      ["src/tools/kernel/validate.test.ts", "validation fills in defaults, also in nested objects and items"],
     ],
   },
   {
@@ -1009,8 +1000,8 @@ export const promises: readonly Promised[] = [
     id: "TOOL-27",
     text: "Outcomes are a flag and text; tool errors are JSON envelopes, other exceptions are generic",
     proof: [
-      ["src/tools/kernel/dispatch.test.ts", "TOOL-27 a ToolError"],
-      ["src/tools/kernel/dispatch.test.ts", "TOOL-27 LOOP-14"],
+      ["src/tools/kernel/dispatch.test.ts", "a ToolError"],
+      ["src/tools/kernel/dispatch.test.ts", "TOOL-27"],
     ],
   },
   {
@@ -1125,8 +1116,8 @@ export const promises: readonly Promised[] = [
     id: "APR-07",
     text: "A person can approve, deny with a reason, or always allow for this run",
     proof: [
-      ["test/promises/approvals.test.ts", "APR-07 a denial with its reason"],
-      ["test/promises/approvals.test.ts", "APR-07 `always` allows later calls"],
+      ["test/promises/approvals.test.ts", "a denial with its reason"],
+      ["test/promises/approvals.test.ts", "`always` allows later calls"],
       ["test/approval-scopes.test.ts", "an `always` covers no other run"],
     ],
   },
@@ -1134,8 +1125,8 @@ export const promises: readonly Promised[] = [
     id: "APR-08",
     text: "A call is denied if no decision arrives in time or the callback throws",
     proof: [
-      ["test/promises/approvals.test.ts", "APR-08 a callback that %s denies the call"],
-      ["test/promises/approvals.test.ts", "APR-08 without a decision in time"],
+      ["test/promises/approvals.test.ts", "a callback that %s denies the call"],
+      ["test/promises/approvals.test.ts", "without a decision in time"],
     ],
   },
   {
@@ -1207,8 +1198,8 @@ export const promises: readonly Promised[] = [
     id: "APR-19",
     text: "A denial or block throws one typed error",
     proof: [
-      ["test/policy-service.test.ts", "APR-19 a verdict %s blocks"],
-      ["test/policy-service.test.ts", "APR-18 APR-19"],
+      ["test/policy-service.test.ts", "a verdict %s blocks"],
+      ["test/policy-service.test.ts", "APR-19"],
       ["src/enforce/ai-sdk.test.ts", "a denied call throws BlockedError and does not run"],
     ],
   },
@@ -1288,11 +1279,11 @@ export const promises: readonly Promised[] = [
     id: "HOOK-05",
     text: "Bounded telemetry for failed tools",
     proof: [
-      ["test/policy-service.test.ts", "HOOK-05 what a tool throws"],
-      ["test/policy-service.test.ts", "POL-09 HOOK-05"],
-      ["test/policy-service-client.test.ts", "HOOK-05 a failed tool is reported with its output, bounded"],
-      ["test/policy-service-client.test.ts", "HOOK-05 a text is never cut inside a secret"],
-      ["src/enforce/claude-agent-sdk.test.ts", "HOOK-05 a failed call with the error"],
+      ["test/policy-service.test.ts", "what a tool throws"],
+      ["test/policy-service.test.ts", "HOOK-05"],
+      ["test/policy-service-client.test.ts", "a failed tool is reported with its output, bounded"],
+      ["test/policy-service-client.test.ts", "a text is never cut inside a secret"],
+      ["src/enforce/claude-agent-sdk.test.ts", "a failed call with the error"],
     ],
   },
   {
@@ -1776,14 +1767,14 @@ export const promises: readonly Promised[] = [
     id: "API-04",
     text: "Secrets come from a map of references",
     proof: [
-      ["test/api.test.ts", "API-04 a secret is looked up for each call"],
-      ["test/api.test.ts", "API-03 API-04 API-05"],
+      ["test/api.test.ts", "a secret is looked up for each call"],
+      ["test/api.test.ts", "API-04"],
     ],
   },
   {
     id: "API-05",
     text: "A custom authentication is called for each call",
-    proof: [["test/api.test.ts", "API-03 API-04 API-05"]],
+    proof: [["test/api.test.ts", "API-05"]],
   },
   { id: "API-06", text: "Secrets appear in no output and no record", proof: [["test/api-secrets.test.ts", "API-06"]] },
   { id: "API-07", text: "Paths and methods are enforced", proof: [["test/api-attacks.test.ts", "API-07"]] },
@@ -1929,17 +1920,17 @@ export const promises: readonly Promised[] = [
     id: "KB-03",
     text: "A missing index is built for the run",
     proof: [
-      ["test/knowledge.test.ts", "KB-03 an index is used"],
-      ["test/knowledge.test.ts", "KB-03 an index that is stale"],
-      ["test/knowledge.test.ts", "KB-03 an index that is %s"],
+      ["test/knowledge.test.ts", "an index is used"],
+      ["test/knowledge.test.ts", "an index that is stale"],
+      ["test/knowledge.test.ts", "an index that is %s"],
     ],
   },
   {
     id: "KB-04",
     text: "Off by default, with limits",
     proof: [
-      ["test/knowledge.test.ts", "KB-04 a search returns"],
-      ["test/knowledge.test.ts", "KB-04 the extension gives"],
+      ["test/knowledge.test.ts", "a search returns"],
+      ["test/knowledge.test.ts", "the extension gives"],
     ],
   },
   {
@@ -1959,8 +1950,8 @@ export const promises: readonly Promised[] = [
     id: "KB-07",
     text: "A section, a file or an external source can be read",
     proof: [
-      ["test/knowledge.test.ts", "KB-07 ReadKnowledge cuts"],
-      ["test/knowledge.test.ts", "KB-01 KB-06 KB-07"],
+      ["test/knowledge.test.ts", "ReadKnowledge cuts"],
+      ["test/knowledge.test.ts", "KB-07"],
       ["src/extensions/knowledge/external.test.ts", "KB-07"],
     ],
   },
@@ -1977,8 +1968,8 @@ export const promises: readonly Promised[] = [
     id: "KB-10",
     text: "References cannot leave their knowledge base",
     proof: [
-      ["src/extensions/knowledge/attacks.test.ts", "KB-10 on a store"],
-      ["src/extensions/knowledge/attacks.test.ts", "KB-10 folders"],
+      ["src/extensions/knowledge/attacks.test.ts", "on a store"],
+      ["src/extensions/knowledge/attacks.test.ts", "folders"],
     ],
   },
   {
@@ -1990,8 +1981,8 @@ export const promises: readonly Promised[] = [
     id: "KB-12",
     text: "Run-time settings are rejected at start",
     proof: [
-      ["test/knowledge.test.ts", "KB-12 the extension with %s is refused"],
-      ["test/knowledge.test.ts", "KB-12 the extension with %j"],
+      ["test/knowledge.test.ts", "the extension with %s is refused"],
+      ["test/knowledge.test.ts", "the extension with %j"],
     ],
   },
   {

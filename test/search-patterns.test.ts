@@ -126,7 +126,7 @@ function patterns(leaves: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return node
 }
 
-test("TOOL-12 ripgrep's pattern matches wherever ours does", async () => {
+test("ripgrep's pattern matches wherever ours does", { tags: ["TOOL-12"] }, async () => {
   const property = fc.asyncProperty(patterns(fc.oneof(leaf, wide)), fc.boolean(), async (source, ignoreCase) => {
     const found = foundByRipgrep(toRustPattern(source, { ignoreCase }))
     const pattern = await compileLinearPattern(source, { ignoreCase })

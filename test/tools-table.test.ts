@@ -19,7 +19,9 @@ const conditional = "ApiCall FetchData SearchKnowledge ReadKnowledge"
 const safe =
   "Read Glob Grep WebFetch WebSearch Sleep ToolSearch Recall ListMcpResources ReadMcpResource SkillPage TaskGet TaskList"
 
-test("TOOL-05 TOOL-06 TOOL-07 the 22 built-in tools and the conditional ones exist, and exactly the safe ones have no effect", async () => {
+test("the 22 built-in tools and the conditional ones exist, and exactly the safe ones have no effect", {
+  tags: ["TOOL-05", "TOOL-06", "TOOL-07"],
+}, async () => {
   const tools = (await sources()).flatMap(([, each]) => each)
   const names = tools.map(({ name }) => name)
   expect(promised.split(" ")).toHaveLength(22)

@@ -344,7 +344,7 @@ function replay(streams: readonly string[]): typeof fetch {
 }
 
 describe.each(recorded)("$name", ({ model, streams, buckets, costs }) => {
-  test("RES-02 recorded answers give the manually computed token counts, cost and sum", async () => {
+  test("recorded answers give the manually computed token counts, cost and sum", { tags: ["RES-02"] }, async () => {
     const runtime = createRuntime({ model: model(replay(streams)), tools: [look] })
     const result = await runtime.run({ task: "What colour is the sky?", runId: "r" })
     expect(result).toMatchObject({ status: "done", text: "Blue.", turns: 2, toolCalls: [{ args: { at: "sky" } }] })

@@ -50,7 +50,9 @@ const aFewTurns = async () => {
   for (let turn = 0; turn < 50; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
 }
 
-test("WH-01 WH-03 WH-04 WH-06 a done background run sends a signed request with its result as the body", async () => {
+test("a done background run sends a signed request with its result as the body", {
+  tags: ["WH-01", "WH-03", "WH-04", "WH-06"],
+}, async () => {
   const hook = await receiver()
   const runtime = runtimeFor(hook)
   expect(await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })).toEqual({
@@ -88,7 +90,9 @@ test("a run that is released and resumed in the foreground notifies its receiver
 })
 
 describe("a failing receiver", () => {
-  test("WH-09 WH-11 WH-12 a failing receiver gets the next attempt on schedule, with the same id and a new signature", async () => {
+  test("a failing receiver gets the next attempt on schedule, with the same id and a new signature", {
+    tags: ["WH-09", "WH-11", "WH-12"],
+  }, async () => {
     const hook = await receiver((index) => (index < 4 ? 500 + index : 200))
     const runtime = runtimeFor(hook)
     await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
@@ -122,7 +126,9 @@ describe("a failing receiver", () => {
     expect(new Set(hook.got.map(({ headers }) => headers["longhaul-delivery"])).size).toBe(5)
   })
 
-  test("ASY-05 WH-13 after five failures no more attempts are made until a manual retry", async () => {
+  test("after five failures no more attempts are made until a manual retry", {
+    tags: ["ASY-05", "WH-13"],
+  }, async () => {
     const hook = await receiver((index) => (index < 5 ? 503 : 200))
     const runtime = runtimeFor(hook)
     await runtime.start({ task: "x", runId: "r", webhook: { url: hook.url, secretRef: "HOOK" } })
@@ -163,7 +169,7 @@ describe("a failing receiver", () => {
     ["410", 410],
     ["any other refusal", 422],
     ["a redirect, which is not followed", 307],
-  ])("WH-10 a receiver that fails permanently (%s) gets no further attempt", async (_, status) => {
+  ])("a receiver that fails permanently (%s) gets no further attempt", { tags: ["WH-10"] }, async (_, status) => {
     const hook = await receiver((_index, response) => {
       response.writeHead(status, { location: "/elsewhere" }).end()
       return undefined
@@ -180,7 +186,7 @@ describe("a failing receiver", () => {
     expect(hook.got.map(({ path }) => path)).toEqual(["/hook"])
   })
 
-  test("WH-08 a timeout or a broken connection is retried", async () => {
+  test("a timeout or a broken connection is retried", { tags: ["WH-08"] }, async () => {
     const hook = await receiver((index, _response, request) => {
       if (index === 1) request.socket.destroy()
       return index === 2 ? 200 : undefined
@@ -219,7 +225,7 @@ describe("a failing receiver", () => {
 })
 
 describe("webhook events", () => {
-  test("WH-02 foreground runs send no webhooks and accept none", async () => {
+  test("foreground runs send no webhooks and accept none", { tags: ["WH-02"] }, async () => {
     const hook = await receiver()
     const runtime = runtimeFor(hook, ["One.", callsPay, "Two."], { ...asksFirst, webhook: { url: hook.url } })
     await runtime.run({ task: "x" })
@@ -234,7 +240,9 @@ describe("webhook events", () => {
     expect(await runtime.resume(goesOn)).toMatchObject({ error: { code: "config_invalid" } })
   })
 
-  test("WH-14 WH-15 each pause is sent with its pending call, and the end, whichever process resumed the run", async () => {
+  test("each pause is sent with its pending call, and the end, whichever process resumed the run", {
+    tags: ["WH-14", "WH-15"],
+  }, async () => {
     const hook = await receiver()
     const runtime = runtimeFor(hook, [callsPay, callsPay, "Paid twice."], asksFirst)
     const approve = { runId: "r", decision: "approve" } as const

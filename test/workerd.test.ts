@@ -44,7 +44,7 @@ afterAll(async () => {
   await scene?.close()
 })
 
-test("EDG-01 the portable entries bundle for a worker without any node: import", () => {
+test("the portable entries bundle for a worker without any node: import", { tags: ["EDG-01"] }, () => {
   expect(script.length).toBeGreaterThan(10_000)
   expect(script).not.toMatch(/["']node:/)
   // A computed import name is plain text inside unpdf, which is bundled if it is installed.

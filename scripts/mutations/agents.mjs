@@ -56,7 +56,7 @@ export const mutations = [
   mutation(
     "agents: what agents spend is not counted by their run",
     [["src/run/state/ledger.ts", "if (reservedAbove) this.#above?.settle(reservedAbove, usage)", ""]],
-    tree("LOOP-09 turns, tokens and dollars are limited over the whole tree"),
+    tree("turns, tokens and dollars are limited over the whole tree"),
   ),
   mutation(
     "agents: an answer can end its own fence",
@@ -72,7 +72,7 @@ export const mutations = [
         "if (run.tree === null)\n        return",
       ],
     ],
-    tree("LOOP-08 a gated call of an agent is denied with `gates: deny`"),
+    tree("a gated call of an agent is denied with `gates: deny`"),
   ),
   mutation(
     "agents: the journals of agents stay when their run is removed",
@@ -82,17 +82,17 @@ export const mutations = [
   mutation(
     "agents: a run ends while an agent works in the background",
     [["src/run", "if (agents?.background.isPending) await", "if (agents === null) await"]],
-    background("LOOP-07 an agent in the background returns its id at once"),
+    background("an agent in the background returns its id at once"),
   ),
   mutation(
     "agents: the end of an agent in the background is delivered again after a crash",
     [[fold, "if (record.agentId !== undefined) this.agents.background.delete(record.agentId)", ""]],
-    background("RES-02 a crash after any number of writes"),
+    background("a crash after any number of writes"),
   ),
   mutation(
     "agents: a process that resumes a run forgets its agents in the background",
     [["src/run", "await run.agents?.background.resume()", ""]],
-    background("RES-02 a crash after any number of writes"),
+    background("a crash after any number of writes"),
   ),
   mutation(
     "agents: a message for an agent that is about to answer waits for its next poll",

@@ -19,7 +19,7 @@ export const mutations = [
         'const tooLate: ApprovalDecision = { decision: "approve" }',
       ],
     ],
-    approvals("APR-08 without a decision in time the call is denied"),
+    approvals("without a decision in time the call is denied"),
     replays("an approval given when the question was closed approves nothing"),
   ),
   mutation(
@@ -31,7 +31,7 @@ export const mutations = [
         '  } catch {\n    return { decision: "approve" }',
       ],
     ],
-    approvals("APR-08 a callback that throws denies the call"),
+    approvals("a callback that throws denies the call"),
   ),
   mutation(
     "policy: an unknown decision of a callback approves",
@@ -42,7 +42,7 @@ export const mutations = [
         'if (whyNotJson(args ?? null, "args") !== undefined) return undefined\n  return { decision: "approve",',
       ],
     ],
-    approvals("APR-08 a callback that returns an unknown decision denies the call"),
+    approvals("a callback that returns an unknown decision denies the call"),
   ),
   mutation(
     "policy: the arguments of a callback stay its own",

@@ -48,7 +48,7 @@ export const mutations = [
   mutation(
     "backends: a failure that would repeat moves the run on",
     [["src/run/attempts.ts", "return retryable || code", "return true || code"]],
-    failover("FAIL-08 a failure that would repeat elsewhere ends the run at once"),
+    failover("a failure that would repeat elsewhere ends the run at once"),
   ),
   mutation(
     "backends: a call that a failed backend began is not flagged",
@@ -408,7 +408,7 @@ export const mutations = [
         "if (!isLost) throw error",
       ],
     ],
-    ["test/promises/backends.test.ts", "RUN-12 a run continues a session that its backend has stored"],
+    ["test/promises/backends.test.ts", "a run continues a session that its backend has stored"],
   ),
   mutation(
     "backends: what could not be recorded of an ACP agent is dropped",

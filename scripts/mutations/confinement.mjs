@@ -240,7 +240,7 @@ export const mutations = [
         "return { ...ours, ...Object.fromEntries(Object.entries(sending.headers)) }",
       ],
     ],
-    webhook("WH-04 WH-05 an attempt has our headers, and custom ones that do not replace them"),
+    webhook("an attempt has our headers, and custom ones that do not replace them"),
   ),
   mutation(
     "confinement: the secret of a webhook is on record",
@@ -251,7 +251,7 @@ export const mutations = [
         "...(secretRef.length > 0 && { secretRef }), ...(secrets.length > 0 && { secrets }),",
       ],
     ],
-    webhook("WH-01 the recorded webhook contains no secret value and says what is missing"),
+    webhook("the recorded webhook contains no secret value and says what is missing"),
   ),
   mutation(
     "confinement: a webhook with a wrong signature is accepted",
@@ -261,7 +261,7 @@ export const mutations = [
   mutation(
     "confinement: an old webhook is accepted",
     [[webhooks, 'if (ageSeconds > toleranceSeconds) throw refusal("too_old", "It was sent too long ago.")', ""]],
-    ["src/webhooks/verify.test.ts", "WH-07 verifyWebhook rejects timestamps more than five minutes old or ahead"],
+    ["src/webhooks/verify.test.ts", "verifyWebhook rejects timestamps more than five minutes old or ahead"],
   ),
   programMutation(
     "confinement: an MCP server takes any token",

@@ -121,7 +121,7 @@ export const mutations = [
   mutation(
     "effects: the calls of an answer that was cut are run",
     [[native, 'if (answer.stopReason === "output-limit") break', ""]],
-    controls("FAIL-14 after three continuations the run fails as output_limit, and no call of a cut answer runs"),
+    controls("after three continuations the run fails as output_limit, and no call of a cut answer runs"),
   ),
   mutation(
     "effects: the calls of a refused answer are run",
@@ -195,7 +195,7 @@ export const mutations = [
         if (said !== undefined) return this.record(call, notStarted(call), 0, effect)\n`,
       ],
     ],
-    controls("HOOK-02 a preToolCall that returns"),
+    controls("a preToolCall that returns"),
   ),
   mutation(
     "effects: a preToolCall hook that throws blocks its call (HOOK-02)",
@@ -206,7 +206,7 @@ export const mutations = [
         '      if (slot === "preToolCall") throw error\n      this.#onFailure(slot, error instanceof Error',
       ],
     ],
-    controls("HOOK-02 a preToolCall that throws"),
+    controls("a preToolCall that throws"),
   ),
   mutation(
     "effects: a run that was done when its process died asks the model again",

@@ -29,7 +29,7 @@ export const mutations = [
   mutation(
     "api: an allowed path needs to match only a part",
     [[api, "new RegExp(`^(?:${pattern.source})$`,", "new RegExp(pattern.source,"]],
-    attack("API-07 a path outside allowedPaths"),
+    attack("a path outside allowedPaths"),
   ),
   mutation(
     "api: a method that the service does not allow is sent",
@@ -50,12 +50,12 @@ export const mutations = [
   mutation(
     "api: the model chooses the authorization header",
     [[api, '    "authorization",\n', ""]],
-    attack("API-09 a header of the model"),
+    attack("a header of the model"),
   ),
   mutation(
     "api: the model replaces a header of the service",
     [[api, "if (own.has(compared) || reserved.test(compared)) {", "if (reserved.test(compared)) {"]],
-    attack("API-09 a header of the model"),
+    attack("a header of the model"),
   ),
   mutation(
     "api: redirects are followed",
@@ -76,7 +76,7 @@ export const mutations = [
   mutation(
     "api: a body of any size is sent",
     [[api, "if (size > service.maxBodyBytes) {", "if (size < 0) {"]],
-    service("API-08 a body over the limit is not sent"),
+    service("a body over the limit is not sent"),
   ),
   mutation(
     "api: a raw body that is not a text is sent as JSON",
@@ -87,7 +87,7 @@ export const mutations = [
         '  if (typeof body !== "string") return { text: JSON.stringify(body), contentType: name }\n',
       ],
     ],
-    service("API-12"),
+    service("is rejected without a request"),
   ),
   mutation(
     "api: a secret is looked up before the call is checked",
@@ -98,7 +98,7 @@ export const mutations = [
         "  await credentials.headers(service, { method, path: given.path }, (name) => host.variable?.(name))\n  const target = targetOf(service, given.path, given.query)\n  const { sent",
       ],
     ],
-    service("API-12"),
+    service("is rejected without a request"),
   ),
   mutation(
     "api: each attempt at a call has a key of its own",
@@ -147,12 +147,12 @@ export const mutations = [
   mutation(
     "skills: hosts are checked only when a skill is read",
     [[skills, "if (isAllowed && !isAllowed(url)) {", "if (isAllowed === undefined && !url) {"]],
-    skill("SK-04 skills outside allowedHosts throw, and make 0 connections"),
+    skill("skills outside allowedHosts throw, and make 0 connections"),
   ),
   mutation(
     "skills: a redirect leads to any host",
     [[skills, "if (!isAllowed(new URL(target))) {", "if (!isAllowed) {"]],
-    skill("SK-04 a redirect to another host is refused"),
+    skill("a redirect to another host is refused"),
   ),
   mutation(
     "skills: the headers of a skill go to the hosts of its pages",
@@ -217,7 +217,7 @@ export const mutations = [
   mutation(
     "memory: a repeated call remembers its item twice",
     [[memory, "const id = itemId(idempotencyKey)", "const id = itemId(`${idempotencyKey}${performance.now()}`)"]],
-    ["test/memory-crash.test.ts", "MEM-03 a process killed around any write"],
+    ["test/memory-crash.test.ts", "a process killed around any write"],
   ),
   mutation(
     "memory: secrets are remembered",
@@ -232,7 +232,7 @@ export const mutations = [
   mutation(
     "memory: read-only writes episodes",
     [[memory, "if (isWritten && result", "if (result"]],
-    remember("MEM-02 read-only memory offers no Memorize and writes nothing"),
+    remember("read-only memory offers no Memorize and writes nothing"),
   ),
   mutation(
     "knowledge: a reference with .. is a path",
@@ -270,7 +270,7 @@ export const mutations = [
         "return folders === undefined && external.length < 0",
       ],
     ],
-    ["test/knowledge.test.ts", "KB-12 the extension with"],
+    ["test/knowledge.test.ts", "the extension with"],
   ),
   mutation(
     "knowledge: a text is masked from the offset on",
@@ -298,7 +298,7 @@ export const mutations = [
         "if (index.digestOf(path)) return undefined",
       ],
     ],
-    ["test/knowledge.test.ts", "KB-03 an index that is stale is brought up to date"],
+    ["test/knowledge.test.ts", "an index that is stale is brought up to date"],
   ),
   mutation(
     "memory: line breaks in a rule forge others",
@@ -355,7 +355,7 @@ export const mutations = [
   mutation(
     "knowledge: the first base with a match comes first",
     [[knowledge, ".sort((left, right) => right.hit.score - left.hit.score)", ""]],
-    knowing("KB-04 the knowledge is searched over all bases"),
+    knowing("the knowledge is searched over all bases"),
   ),
   mutation(
     "knowledge: a document of two folders is there twice",
@@ -371,7 +371,7 @@ export const mutations = [
         "(term.length > 4 ? 0.2 : false)",
       ],
     ],
-    knowing("KB-04 the knowledge is searched over all bases"),
+    knowing("the knowledge is searched over all bases"),
   ),
   mutation(
     "knowledge: an index that fails in a search fails the search",

@@ -116,7 +116,7 @@ export const mutations = [
   mutation(
     "mcp: an answered request of a server still counts as nested",
     [[mcp, "    } finally {\n      depth--\n    }", "    } finally {\n      depth += 0\n    }"]],
-    sampling("MCP-07 a server gets as many answers as it wants, one after another"),
+    sampling("a server gets as many answers as it wants, one after another"),
   ),
   mutation(
     "mcp: the hints of a tool are not part of its pin",
@@ -240,12 +240,12 @@ export const mutations = [
       [mcp, "if (server.allowSampling) {", "if (name) {"],
       [mcp, "...(server.allowSampling && { sampling: {} })", "...(name && { sampling: {} })"],
     ],
-    sampling("MCP-05 a server is told of nothing"),
+    sampling("a server is told of nothing"),
   ),
   mutation(
     "mcp: nested sampling has no end",
     [[mcp, "if (depth > DEFAULT_SAMPLING_MAX_DEPTH)", "if (depth > DEFAULT_SAMPLING_MAX_DEPTH * 100)"]],
-    sampling("MCP-07 a server is refused more than three nested requests"),
+    sampling("a server is refused more than three nested requests"),
   ),
   mutation(
     "mcp: instructions of a server pass for the host's",
@@ -260,7 +260,7 @@ export const mutations = [
   mutation(
     "mcp: files of browser tools land where the model says",
     [[mcp, 'const name = path.split(/[\\\\/]/).at(-1) ?? ""', "const name = path"]],
-    definitions("HOST-08 files of browser tools"),
+    definitions("files of browser tools"),
   ),
   mutation(
     "mcp: a call through CallTool has the effect of CallTool",

@@ -9,7 +9,7 @@ const price = "src/observe/price.ts"
 const ledgerTest = (name) => ["src/run/state/ledger.test.ts", name]
 const parallel = ledgerTest("over 20 parallel runs of one ledger")
 const unknownPrice = ledgerTest("a dollar limit with an unknown price is rejected, or a warning if requested")
-const costs = ledgerTest("HOST-02")
+const costs = ledgerTest("an unknown price is null, never 0")
 const limits = (name) => ["src/runtime/runtime.test.ts", name]
 const fold = (name) => ["src/journal/projection.test.ts", name]
 const hostTest = (name) => ["src/run/session/host.test.ts", name]
@@ -18,7 +18,7 @@ export const mutations = [
   mutation(
     "money: a token limit that is reached lets another call in",
     [[ledger, "if (usedTokens >= tokens)", "if (usedTokens > 2 * tokens)"]],
-    ledgerTest("LOOP-10 a run stops before the call"),
+    ledgerTest("a run stops before the call"),
   ),
   mutation(
     "money: a dollar limit that is reached lets another call in",
@@ -63,7 +63,7 @@ export const mutations = [
   mutation(
     "money: the answer of a turn is not settled",
     [[runtime, "if (this.#reserve) this.#run.ledger.settle(this.#reserve, usage)", ""]],
-    ledgerTest("LOOP-10 a run stops before the call"),
+    ledgerTest("a run stops before the call"),
   ),
   mutation(
     "money: a reserve is bounded by the price of input, although writing to a cache costs more",

@@ -21,7 +21,7 @@ export const mutations = [
         "return utf8Length(text) >= thresholdBytes ? text : undefined",
       ],
     ],
-    whole("OFF-05 a result of exactly the threshold"),
+    whole("a result of exactly the threshold"),
   ),
   mutation(
     "offload: a repeated call keeps the file of the attempt before",
@@ -50,12 +50,12 @@ export const mutations = [
         "this.#settings = offloadSettings(run.input.compaction)",
       ],
     ],
-    whole("OFF-14 if the run removes FetchData"),
+    whole("if the run removes FetchData"),
   ),
   mutation(
     "offload: what FetchData returns is stored again",
     [[folder, "if (settings === undefined || call.name === fetchData.name)", "if (settings === undefined)"]],
-    whole("OFF-10 what FetchData returns"),
+    whole("what FetchData returns"),
   ),
   mutation(
     "offload: a fork refers to the files of the original",
@@ -71,7 +71,7 @@ export const mutations = [
   mutation(
     "offload: references end with the process that has the setting",
     [["src/run/open/resume-run.ts", "(wasOffered(run, fetchData.name) || run.calls.hasOffloaded)", "false"]],
-    whole("OFF-12 PAU-06 refs survive a resume by another runtime: only the run had the setting"),
+    whole("refs survive a resume by another runtime: only the run had the setting"),
     whole("a resume can turn offloading on, and off again"),
   ),
 ]

@@ -135,12 +135,12 @@ export const mutations = [
         'return `workspaces/${workspaceId && "default"}/.longhaul/projects',
       ],
     ],
-    ["test/promises/layout.test.ts", "STO-04"],
+    ["test/promises/layout.test.ts", "workspaces of one store share nothing, and no id escapes its workspace"],
   ),
   mutation(
     "ownership: a run id may be a path",
     [["src/lib/id.ts", 'typeof id === "string" && isId(id)', 'typeof id === "string"']],
-    ["test/promises/layout.test.ts", "STO-04"],
+    ["test/promises/layout.test.ts", "workspaces of one store share nothing, and no id escapes its workspace"],
   ),
   mutation(
     "ownership: a concurrency slot is lost with a run that fails",

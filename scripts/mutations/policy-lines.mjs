@@ -249,22 +249,22 @@ export const mutations = [
         "redact(withCapped(body, capped, this.#maxBytes))",
       ],
     ],
-    client("HOOK-05 a text is never cut inside a secret"),
+    client("a text is never cut inside a secret"),
   ),
   mutation(
     "policy: a text for the service is cut inside a token",
     [["src/policy/service/messages.ts", "at < index && index < end", "at > index && index > end"]],
-    client("HOOK-05 a text is never cut inside a secret"),
+    client("a text is never cut inside a secret"),
   ),
   mutation(
     "policy: the texts of a failed tool are sent whole",
     [["src/policy/service/client.ts", '"prompt", "error", "stdout", "stderr", "output"', '"prompt", "error"']],
-    client("HOOK-05 a failed tool is reported with its output, bounded"),
+    client("a failed tool is reported with its output, bounded"),
   ),
   mutation(
     "policy: the output of a failed program is sent as a list of bytes",
     [["src/policy/service/run-tool.ts", "if (value instanceof Uint8Array) return", "if (false) return"]],
-    client("HOOK-05 the output of a program that failed is sent as text"),
+    client("the output of a program that failed is sent as text"),
   ),
   mutation(
     "policy: an output that cannot be written replaces the failure of the tool",
@@ -276,7 +276,7 @@ export const mutations = [
       ],
       ["src/policy/service/run-tool.ts", "  } catch {\n    return undefined\n  }", "  } finally {\n  }"],
     ],
-    client("HOOK-05 a failure whose output cannot be written is still reported"),
+    client("a failure whose output cannot be written is still reported"),
   ),
   mutation(
     "policy: the output of a failed command of Claude is part of its error",

@@ -67,7 +67,7 @@ export const mutations = [
   mutation(
     "policy: mode deny asks",
     [[pipeline, 'if (policy.mode === "deny") return', 'if (policy.mode === "auto") return']],
-    approvals("RUN-19 mode auto asks no approver, mode deny refuses what would ask"),
+    approvals("mode auto asks no approver, mode deny refuses what would ask"),
   ),
   mutation(
     "policy: a high-risk call runs without an approver",
@@ -78,7 +78,7 @@ export const mutations = [
         'if (via === undefined) return { verdict: "allow", args, reasons }\n  if (via === undefined) return denied(',
       ],
     ],
-    approvals("APR-04 APR-28 a high-risk call is denied without an approver"),
+    approvals("a high-risk call is denied without an approver"),
   ),
   mutation(
     "policy: rules that fail allow the call",
@@ -273,7 +273,7 @@ export const mutations = [
   mutation(
     "policy: the service is not asked about what a tool throws",
     [[service, "    await checkFailure(policy, use, error)\n", ""]],
-    client("HOOK-05 what a tool throws is scanned like an output"),
+    client("what a tool throws is scanned like an output"),
   ),
   mutation(
     "policy: a name alone skips enforcement",

@@ -51,13 +51,13 @@ export const mutations = [
     [["src/tools/kernel/dispatch.ts", "maxOutputBytes = 256 * 1024", "maxOutputBytes = Infinity"]],
     [
       "src/run/calls/overflow.test.ts",
-      "OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely",
+      "a result with few characters and many bytes is cut at 256 KB and passed on completely",
     ],
   ),
   mutation(
     "results: a result has no limit in characters",
     [["src/tools/kernel/dispatch.ts", "maxCharacters = 100_000", "maxCharacters = Infinity"]],
-    ["test/promises/results.test.ts", "LOOP-05 a result of more than 100,000 characters reaches the model cut"],
+    ["test/promises/results.test.ts", "a result of more than 100,000 characters reaches the model cut"],
   ),
   mutation(
     "results: close flushes no observer (OBS-01)",
@@ -68,12 +68,12 @@ export const mutations = [
         "",
       ],
     ],
-    ["test/promises/controls.test.ts", "OBS-01 close flushes each observer once"],
+    ["test/promises/controls.test.ts", "close flushes each observer once"],
   ),
   mutation(
     "results: close does not wait for an observer's flush (OBS-01)",
     [["src/runtime/runtime.ts", "await Promise.race([flushing, delay(FLUSH_MS, done.signal)])", "void flushing"]],
-    ["test/promises/controls.test.ts", "OBS-01 close flushes each observer once"],
+    ["test/promises/controls.test.ts", "close flushes each observer once"],
   ),
   mutation(
     "results: a delta is published before the records in front of it",
@@ -117,60 +117,57 @@ export const mutations = [
       ["src/hosts/node/index.ts", "import { fileTools }", "import { bashTool, fileTools }"],
       ["src/hosts/node/index.ts", "config.tools ?? fileTools()", "config.tools ?? [...fileTools(), bashTool()]"],
     ],
-    ["src/tools/bash.test.ts", "TOOL-17 Bash is not among the tools that the runtime for Node offers by default"],
+    ["src/tools/bash.test.ts", "Bash is not among the tools that the runtime for Node offers by default"],
   ),
   mutation(
     "results: a state file is written at every tick (ASY-09)",
     [["src/run/state/monitor-runs.ts", "if (activity === this.#lastActivity) return false", ""]],
-    ["src/run/state/monitor-runs.test.ts", "ASY-09 a run whose activity does not change writes its state only"],
+    ["src/run/state/monitor-runs.test.ts", "a run whose activity does not change writes its state only"],
   ),
   mutation(
     "results: a state file is written more often than every 500 ms (ASY-09)",
     [["src/run/state/monitor-runs.ts", "const TICK_MS = 500", "const TICK_MS = 250"]],
-    ["src/run/state/monitor-runs.test.ts", "ASY-09 a run writes its state at most once in 500 ms"],
+    ["src/run/state/monitor-runs.test.ts", "a run writes its state at most once in 500 ms"],
   ),
   mutation(
     "results: the usage of a result is that of its last answer (RES-12)",
     [["src/journal/spending.ts", "    this.usage = addUsage(this.usage, usage)", "    this.usage = usage"]],
-    ["test/promises/results.test.ts", "RES-12 a result adds up tokens, cost and turns"],
+    ["test/promises/results.test.ts", "a result adds up tokens, cost and turns"],
   ),
   mutation(
     "results: a run that is out of budget has no end on record (LOOP-01)",
     [["src/run", 'if (LonghaulError.is(error) && error.code === "budget_exceeded") return limitStop(error)', ""]],
-    [
-      "test/promises/results.test.ts",
-      "LOOP-01 every started run opens with run-start and ends with run-end, even if it fails",
-    ],
+    ["test/promises/results.test.ts", "every started run opens with run-start and ends with run-end, even if it fails"],
   ),
   mutation(
     "results: a run that is out of budget is out of turns (RES-13)",
     [["src/run", "return failed(stop.failure ?? ", "return failed("]],
-    ["test/promises/results.test.ts", "RES-13 complete, interrupted, error, turn limit, budget and timeout"],
+    ["test/promises/results.test.ts", "complete, interrupted, error, turn limit, budget and timeout"],
   ),
   mutation(
     "results: reasoning is not reported (CAP-11)",
     [["src/journal/result.ts", "thinking: run.thinking,", "thinking: false,"]],
-    ["test/promises/controls.test.ts", "CAP-11 a run with reasoning says so"],
+    ["test/promises/controls.test.ts", "a run with reasoning says so"],
   ),
   mutation(
     "results: only reads of the cache are reported (CAP-11)",
     [["src/journal/result.ts", "cacheReadTokens + cacheWriteTokens > 0", "cacheReadTokens > 0"]],
-    ["test/promises/controls.test.ts", "CAP-11 a run with a write to the cache says so"],
+    ["test/promises/controls.test.ts", "a run with a write to the cache says so"],
   ),
   mutation(
     "results: the session of a backend is not closed (LOOP-01)",
     [["src/run", "    await session.close()\n", ""]],
-    ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
+    ["test/promises/results.test.ts", "preRun, session, turns, close of the session"],
   ),
   mutation(
     "results: postRun is not called for a run that did not end well (LOOP-01)",
     [["src/run", "if (hooks.postRun) {", 'if (hooks.postRun && result.status === "done") {']],
-    ["test/promises/results.test.ts", "LOOP-01 preRun, session, turns, close of the session"],
+    ["test/promises/results.test.ts", "preRun, session, turns, close of the session"],
   ),
   mutation(
     "results: errors name our own doctor, whatever the brand (TOOL-04)",
     [["src/hosts/node/search/ripgrep.ts", "{ ...defaultBrand, ...brand }", "{ ...brand, ...defaultBrand }"]],
-    ["src/hosts/node/search/ripgrep.test.ts", "TOOL-04 HOST-11 the command that the error names"],
+    ["src/hosts/node/search/ripgrep.test.ts", "the command that the error names"],
   ),
   mutation(
     "results: the own checks of a named schema are lost in another process",
@@ -223,18 +220,18 @@ export const mutations = [
   mutation(
     "results: a request to a policy service has a hundred times as long",
     [["src/policy/service/client.ts", "timeoutMs = 10_000", "timeoutMs = 1_000_000"]],
-    ["test/policy-service.test.ts", "POL-08 by default, each request has 10 seconds"],
+    ["test/policy-service.test.ts", "by default, each request has 10 seconds"],
     ["test/house/documented-defaults.test.ts", "every number that comments, help texts and guides document"],
   ),
   mutation(
     "results: a policy service gets a hundred times as much of an output",
     [["src/policy/service/client.ts", "maxToolOutputBytes = 65_536", "maxToolOutputBytes = 6_553_600"]],
-    ["test/policy-service.test.ts", "POL-09 by default, 65,536 bytes of an output are sent"],
+    ["test/policy-service.test.ts", "by default, 65,536 bytes of an output are sent"],
   ),
   mutation(
     "results: the native backend declares prices of its own",
     [["src/backends/native/index.ts", "usdPer1k: { input: 0.01, output: 0.03 }", "usdPer1k: { input: 1, output: 3 }"]],
-    ["test/promises/backends.test.ts", "CAP-03 CAP-04 CAP-05 CAP-06"],
+    ["test/promises/backends.test.ts", "declares no tools of its own, and the default figures"],
   ),
   mutation(
     "results: a check of the caller that never settles outlives timeMs",

@@ -76,13 +76,17 @@ test.each([
   ["Exit code 4", { error: "Exit code 4" }],
   ["File does not exist.\nExit code 3\nfine", { error: "File does not exist.\nExit code 3\nfine" }],
   [undefined, { error: "The tool failed." }],
-])("HOOK-05 a failed call with the error %j is reported with its output apart", async (error, reported) => {
-  const sent: PolicyEvent[] = []
-  const { call } = hooksOf({ ...textPolicy(), send: async (event) => void sent.push(event) })
-  await call("PostToolUseFailure", { error })
-  const facts = { event: "PostToolUseFailure", sessionId: "s1", toolName: "Bash", toolUseId: "t1" }
-  expect(sent).toEqual([{ ...facts, ...reported }])
-})
+])(
+  "a failed call with the error %j is reported with its output apart",
+  { tags: ["HOOK-05"] },
+  async (error, reported) => {
+    const sent: PolicyEvent[] = []
+    const { call } = hooksOf({ ...textPolicy(), send: async (event) => void sent.push(event) })
+    await call("PostToolUseFailure", { error })
+    const facts = { event: "PostToolUseFailure", sessionId: "s1", toolName: "Bash", toolUseId: "t1" }
+    expect(sent).toEqual([{ ...facts, ...reported }])
+  },
+)
 
 test("the text of our own denial is not scanned again", async () => {
   const policy = textPolicy()

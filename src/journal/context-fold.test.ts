@@ -80,7 +80,7 @@ test("a run is streaming between the request of a turn and its answer", () => {
   expect(fold(...asked, ...turn(2).slice(1)).activity).toEqual({ now: "idle" })
 })
 
-test("CMP-04 a run is compacting between the start of a compaction and its end", () => {
+test("a run is compacting between the start of a compaction and its end", { tags: ["CMP-04"] }, () => {
   const begun = [start(user("task")), ...turn(1), { type: "compaction-start", turn: 2 }] as const
   expect(fold(...begun).activity).toEqual({ now: "compacting" })
   expect(fold(...begun, compaction({ through: 0, kept: 1, messages: [summary] })).activity).toEqual({ now: "idle" })

@@ -26,7 +26,9 @@ describe("truncateUtf8", () => {
     expect(truncateUtf8("", { maxBytes: 0 })).toEqual({ text: "", truncated: false, bytes: 0 })
   })
 
-  test("TOOL-25 a cut never splits a character, respects the limits and keeps as much as they allow", () => {
+  test("a cut never splits a character, respects the limits and keeps as much as they allow", {
+    tags: ["TOOL-25"],
+  }, () => {
     fc.assert(
       fc.property(anyText, fc.nat(80), fc.nat(60), (text, maxBytes, maxCharacters) => {
         const cut = truncateUtf8(text, { maxBytes, maxCharacters })

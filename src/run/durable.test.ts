@@ -222,7 +222,7 @@ describe("a run whose process died", () => {
     })
   })
 
-  test("ASY-06 a lost run is found and marked, or resumed; an active one is not touched", async () => {
+  test("a lost run is found and marked, or resumed; an active one is not touched", { tags: ["ASY-06"] }, async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] })
     onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
@@ -236,7 +236,7 @@ describe("a run whose process died", () => {
     expect(await runtime.recoverOrphanedRuns({ staleMs: 10 })).toEqual([])
   })
 
-  test("ASY-06 FAIL-27 a run without a sign of life for the requested time is taken", async () => {
+  test("a run without a sign of life for the requested time is taken", { tags: ["ASY-06", "FAIL-27"] }, async () => {
     for (const action of ["mark", "resume"] as const) {
       const store = memoryStore()
       await abandoned(store)
@@ -506,7 +506,9 @@ async function unresponsive(name: string, more: object): Promise<Store> {
 }
 
 describe("background runs", () => {
-  test("ASY-01 ASY-02 ASY-03 a background run starts immediately, reports its status, and can be awaited from anywhere", async () => {
+  test("a background run starts immediately, reports its status, and can be awaited from anywhere", {
+    tags: ["ASY-01", "ASY-02", "ASY-03"],
+  }, async () => {
     const store = memoryStore()
     const gate = deferred<string>()
     const { runtime } = runtimeOver(store, [() => gate.promise])
@@ -521,7 +523,7 @@ describe("background runs", () => {
     expect(await elsewhere.waitFor("nobody")).toMatchObject({ status: "not_found", error: { code: "not_found" } })
   })
 
-  test("ASY-01 a background run that cannot start reports the reason", async () => {
+  test("a background run that cannot start reports the reason", { tags: ["ASY-01"] }, async () => {
     const { runtime } = runtimeOver(memoryStore(), ["Done."])
     await runtime.run({ task: "x", runId: "r" })
     expect(await runtime.start({ task: "x", runId: "r" })).toMatchObject({
@@ -530,7 +532,7 @@ describe("background runs", () => {
     })
   })
 
-  test("PAU-07 a paused run is resumed in the background", async () => {
+  test("a paused run is resumed in the background", { tags: ["PAU-07"] }, async () => {
     const store = memoryStore()
     const tools = [tool("pay", () => "paid")]
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
@@ -544,7 +546,7 @@ describe("background runs", () => {
     expect(await runtime.waitFor("r")).toMatchObject({ status: "done" })
   })
 
-  test("RES-05 every status of a run is reported in the same shape", async () => {
+  test("every status of a run is reported in the same shape", { tags: ["RES-05"] }, async () => {
     const store = memoryStore()
     const gate = deferred<string>()
     const hooks = { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) as const }
@@ -616,7 +618,7 @@ describe("background runs", () => {
     expect(await Promise.all([third, fourth])).toMatchObject([{ status: "done" }, { status: "done" }])
   })
 
-  test("ASY-10 the executor receives the work", async () => {
+  test("the executor receives the work", { tags: ["ASY-10"] }, async () => {
     const handed: Promise<unknown>[] = []
     const executor = { run: (work: Promise<unknown>) => void handed.push(work) }
     const { runtime } = runtimeOver(memoryStore(), ["Done."], { executor })
@@ -640,7 +642,7 @@ describe("from another process", () => {
     return { result, model }
   }
 
-  test("ASY-04 cancel reaches an active run through its inbox and stops it", async () => {
+  test("cancel reaches an active run through its inbox and stops it", { tags: ["ASY-04"] }, async () => {
     const store = memoryStore()
     const { result } = await liveRun(store)
     const elsewhere = runtimeOver(store, []).runtime
@@ -781,7 +783,9 @@ describe("from another process", () => {
     expect(records.filter((record) => "inbox" in record)).toMatchObject([skipped, { inbox: 1 }])
   })
 
-  test("ASY-07 ASY-08 the state file shows the activity of an active run and finally its outcome", async () => {
+  test("the state file shows the activity of an active run and finally its outcome", {
+    tags: ["ASY-07", "ASY-08"],
+  }, async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] })
     onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()

@@ -60,7 +60,9 @@ async function recordsOf(runtime: Runtime): Promise<unknown[]> {
   return records
 }
 
-test("ASY-11 a foreground run is unaffected by background settings and equals a background run", async () => {
+test("a foreground run is unaffected by background settings and equals a background run", {
+  tags: ["ASY-11"],
+}, async () => {
   const plain = await open()
   const expected = [
     await plain.runtime.run({ task: "Count.", runId: "r" }),

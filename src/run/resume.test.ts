@@ -50,7 +50,9 @@ function runtimeOver(store: Store, steps: readonly ScriptedStep[], config: Runti
 const lastResult = (messages: readonly Message[]) => JSON.stringify(messages.at(-1)?.content)
 
 describe("a gate", () => {
-  test("PAU-01 PAU-02 PAU-03 RES-09 APR-13 a gate pauses the run with the call to review, before any effect", async () => {
+  test("a gate pauses the run with the call to review, before any effect", {
+    tags: ["PAU-01", "PAU-02", "PAU-03", "RES-09", "APR-13"],
+  }, async () => {
     const ledger: Json[] = []
     const { runtime } = runtimeOver(memoryStore(), [{ parts: [{ text: "Paying." }, part("pay", { usd: 5 })] }], {
       tools: [paying(ledger)],
@@ -74,7 +76,9 @@ describe("a gate", () => {
     expect(await runtime.status("r")).toEqual(result)
   })
 
-  test("PAU-04 PAU-05 APR-14 an approved call runs exactly once, from any process, and the model need not repeat it", async () => {
+  test("an approved call runs exactly once, from any process, and the model need not repeat it", {
+    tags: ["PAU-04", "PAU-05", "APR-14"],
+  }, async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const config = { tools: [paying(ledger)], ...asksBeforePay }
@@ -136,7 +140,9 @@ describe("a gate", () => {
     expect(ledger).toEqual([])
   })
 
-  test("APR-15 a free answer reaches the model as the call's result, or together with an approval", async () => {
+  test("a free answer reaches the model as the call's result, or together with an approval", {
+    tags: ["APR-15"],
+  }, async () => {
     for (const decision of [undefined, "approve"] as const) {
       const store = memoryStore()
       const ledger: Json[] = []
@@ -153,7 +159,7 @@ describe("a gate", () => {
     }
   })
 
-  test("APR-16 a later gate pauses again, as often as needed", async () => {
+  test("a later gate pauses again, as often as needed", { tags: ["APR-16"] }, async () => {
     const store = memoryStore()
     const ledger: Json[] = []
     const config = { tools: [paying(ledger)], ...asksBeforePay }

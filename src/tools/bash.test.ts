@@ -66,7 +66,8 @@ describe("Bash", () => {
     ["the portable runtime", portable],
     ["the runtime for Node", forNode],
   ])(
-    "TOOL-17 Bash is not among the tools that %s offers by default, and is where the host adds it",
+    "Bash is not among the tools that %s offers by default, and is where the host adds it",
+    { tags: ["TOOL-17"] },
     async (_, create) => {
       const offered: string[][] = []
       const model = scriptedModel(
@@ -86,7 +87,9 @@ describe("Bash", () => {
     },
   )
 
-  test("TOOL-17 a call of Bash where it was not added is answered as an unknown tool, and starts nothing", async () => {
+  test("a call of Bash where it was not added is answered as an unknown tool, and starts nothing", {
+    tags: ["TOOL-17"],
+  }, async () => {
     const step = { parts: [{ toolCall: { name: "Bash", args: { command: "exit 1" } } }] }
     const model = scriptedModel([step, "Done."])
     const runtime = forNode({ model, store: memoryStore(), workspace: import.meta.dirname })
@@ -174,7 +177,7 @@ describe("Bash", () => {
     expect(await textOf(long)).toBe(`${long.text}[90 bytes omitted; no file has them]${ending}`)
   })
 
-  test("TOOL-26 Bash caps its own output, whatever a shell returns, and is not cut again", async () => {
+  test("Bash caps its own output, whatever a shell returns, and is not cut again", { tags: ["TOOL-26"] }, async () => {
     const text = await textOf({ text: "€".repeat(100_000), bytes: 300_000 })
     expect(text).toMatch(
       /^€{5461}\n\[… \d+ bytes omitted …\]\n€{5461}\n\[\d+ bytes omitted; no file has them\]\n\[exit 0 /,
@@ -226,7 +229,7 @@ describe("Bash on a real shell", () => {
     dispatcher.callTool(name, args, contextWith(shell, { cwd: scene.root }))
   afterAll(() => scene.dispose())
 
-  test("TOOL-08 OFF-15 a long output is in the file that the result names", async () => {
+  test("a long output is in the file that the result names", { tags: ["TOOL-08", "OFF-15"] }, async () => {
     const { isError, text } = await call("Bash", { command: "seq 20000; exit 1" })
     expect(isError).toBe(false)
     expect(text).toMatch(/^1\n2\n3\n/)

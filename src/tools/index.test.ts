@@ -61,7 +61,7 @@ describe("the built-in tools", () => {
     ...taskTools(),
   ]
 
-  test("TOOL-01 exactly the selected tools are listed and callable", async () => {
+  test("exactly the selected tools are listed and callable", { tags: ["TOOL-01"] }, async () => {
     const kernel = ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "WebFetch", "WebSearch"]
     const chosen = createDispatcher(all, { allowed: kernel })
     expect(new Set(chosen.listTools().map(({ name }) => name))).toEqual(new Set(kernel))

@@ -13,7 +13,7 @@ function contextWith(signal: AbortSignal): ToolContext {
   return createToolContext({ signal })
 }
 
-test("TOOL-14 Sleep waits for the given time and does nothing else", async () => {
+test("Sleep waits for the given time and does nothing else", { tags: ["TOOL-14"] }, async () => {
   vi.useFakeTimers()
   expect(sleepTool()).toMatchObject({ name: "Sleep", effect: "none", concurrent: true, risk: "low" })
   let isDone = false

@@ -28,7 +28,9 @@ describe("ToolSearch", () => {
     expect(toolSearchTool([])).toMatchObject({ name: "ToolSearch", effect: "none", concurrent: true, risk: "low" })
   })
 
-  test("TOOL-14 ToolSearch finds tools by words in names and descriptions, best match first", async () => {
+  test("ToolSearch finds tools by words in names and descriptions, best match first", {
+    tags: ["TOOL-14"],
+  }, async () => {
     expect(namesIn(await search({ query: "mail" }))).toEqual(["mail", "sendMail", "read_inbox", "PDFReader"])
     expect(namesIn(await search({ query: "SENDMAIL" }))).toEqual(["sendMail"])
     expect(namesIn(await search({ query: "send mail, please" }))[0]).toBe("sendMail")

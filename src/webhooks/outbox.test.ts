@@ -27,7 +27,7 @@ const end = (status: "done" | "failed" | "cancelled"): RecordBody => ({ type: "r
 const toldOf = (...bodies: RecordBody[]) => subscribedEvents(numbered(...bodies)).map(({ seq, event }) => [seq, event])
 
 describe("pending webhook events", () => {
-  test("WH-15 each pause and the end are events", () => {
+  test("each pause and the end are events", { tags: ["WH-15"] }, () => {
     expect(toldOf(start(webhook), pause, resume(webhook), pause, resume(webhook), end("done"))).toEqual([
       [1, "paused"],
       [3, "paused"],
@@ -44,7 +44,7 @@ describe("pending webhook events", () => {
     expect(toldOf(start(), pause, resume(webhook), end("failed"), resume(), end("done"))).toEqual([[3, "failed"]])
   })
 
-  test("WH-14 turns, calls and starts have no events", () => {
+  test("turns, calls and starts have no events", { tags: ["WH-14"] }, () => {
     const turn: RecordBody[] = [
       { type: "turn-start", turn: 1 },
       { type: "turn-end", turn: 1 },
@@ -97,7 +97,9 @@ describe("delivery state of an event", () => {
   if (!owed) throw new Error("nothing is owed")
   const standing = (...entries: OutboxEntry[]) => standingOf(owed, entries)
 
-  test("WH-09 an event has five attempts: immediately, then 10 s, 60 s, 5 min and 30 min after the previous one", () => {
+  test("an event has five attempts: immediately, then 10 s, 60 s, 5 min and 30 min after the previous one", {
+    tags: ["WH-09"],
+  }, () => {
     expect(standing()).toMatchObject({ status: "pending", attempt: 1, delayMs: 0, since: 1001 })
     expect(standing(tried(1))).toMatchObject({ status: "pending", attempt: 2, delayMs: 10_000, since: 100 })
     expect(standing(tried(1), tried(2))).toMatchObject({ attempt: 3, delayMs: 60_000, since: 200 })
@@ -120,7 +122,7 @@ describe("delivery state of an event", () => {
     expect(standing(again, tried(3))).toMatchObject({ status: "pending", attempt: 1 })
   })
 
-  test("WH-13 a manual retry restarts the attempts, whatever their state", () => {
+  test("a manual retry restarts the attempts, whatever their state", { tags: ["WH-13"] }, () => {
     expect(standing(tried(1, { status: "stopped" }))).toMatchObject({ status: "failed" })
     expect(standing(tried(1, { status: "stopped" }), again)).toMatchObject({
       status: "pending",
@@ -148,7 +150,7 @@ describe("delivery state of an event", () => {
   })
 })
 
-test("WH-10 2xx is delivered; 408, 429 and 5xx are retried; everything else is final", () => {
+test("2xx is delivered; 408, 429 and 5xx are retried; everything else is final", { tags: ["WH-10"] }, () => {
   for (const code of [200, 201, 204, 299]) expect(meaningOf(code)).toBe("delivered")
   for (const code of [408, 429, 500, 502, 503, 504, 599]) expect(meaningOf(code)).toBe("retry")
   for (const code of [301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 422, 451])

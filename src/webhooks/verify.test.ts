@@ -39,7 +39,7 @@ const reasonOf = (changed: Partial<ReceivedWebhook>) =>
 const withHeader = (name: string, value: string) => ({ headers: { ...received.headers, [name]: value } })
 
 describe.each(vectors)("the shared test vector of $timestamp", (each) => {
-  test("WH-06 we produce the vector's signature", async () => {
+  test("we produce the vector's signature", { tags: ["WH-06"] }, async () => {
     const content = { id: each.id, timestamp: String(each.timestamp), body: each.body }
     expect(await signWebhook(content, [each.secret])).toBe(each.signature)
   })
@@ -163,7 +163,7 @@ describe("verifyWebhook", () => {
     },
   )
 
-  test("WH-07 verifyWebhook rejects timestamps more than five minutes old or ahead", async () => {
+  test("verifyWebhook rejects timestamps more than five minutes old or ahead", { tags: ["WH-07"] }, async () => {
     expect(await reasonOf({ now: now + 300_000 })).toBe("accepted")
     expect(await reasonOf({ now: now + 301_000 })).toBe("too_old")
     expect(await reasonOf({ now: now - 300_000 })).toBe("accepted")

@@ -74,7 +74,9 @@ function checkRequests(records: readonly RunRecord[], requests: readonly Simulat
   for (const text of asked) expect(text).toContain(TASK)
 }
 
-test("CMP-01 the runtime shortens the conversation of Pi before it is too long, and Pi sends what is in the journal", async () => {
+test("the runtime shortens the conversation of Pi before it is too long, and Pi sends what is in the journal", {
+  tags: ["CMP-01"],
+}, async () => {
   const { result, records, requests } = await run(WINDOW, { window: WINDOW })
   expect(result).toMatchObject({ status: "done", text: "Finished.", backend: "pi", turns: 41 })
   const compactions = records.filter(({ type }) => type === "compaction")
@@ -86,7 +88,9 @@ test("CMP-01 the runtime shortens the conversation of Pi before it is too long, 
   checkRequests(records, requests)
 })
 
-test("CMP-01 a request that Pi's model refuses as too long is shortened and asked again in the same turn", async () => {
+test("a request that Pi's model refuses as too long is shortened and asked again in the same turn", {
+  tags: ["CMP-01"],
+}, async () => {
   const { result, records, requests } = await run(WINDOW, { window: 30_000 })
   expect(result).toMatchObject({ status: "done", text: "Finished.", turns: 41 })
   const overflows = records.filter((each) => each.type === "compaction" && each.cause === "overflow")

@@ -33,7 +33,7 @@ const providers = [
   ["copilot:gpt-4.1", ""],
 ] as const
 
-describe("BK-09 providers of Pi", () => {
+describe("providers of Pi", { tags: ["BK-09"] }, () => {
   test.each(providers)("%s sends a well-formed request", async (model, path) => {
     const place = await openPlace({ script: () => "Here." }, ({ url }) => ({
       backend: pi({ load: loadPi, baseUrl: `${url}${path}`, resolvePiApiKey: () => "key" }),

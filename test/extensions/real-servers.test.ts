@@ -123,7 +123,9 @@ test("server-everything asks a person through the run's handler, and samples the
   expect(asked).toHaveLength(1)
 })
 
-test("MCP-05 a server that may not sample and whose person cannot be asked is told so: its tools for that are absent", async () => {
+test("a server that may not sample and whose person cannot be asked is told so: its tools for that are absent", {
+  tags: ["MCP-05"],
+}, async () => {
   const listed: string[][] = []
   const look: ScriptedStep = (_, setup) => {
     listed.push(setup.tools.map(({ name }) => name))

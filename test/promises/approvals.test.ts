@@ -69,7 +69,9 @@ async function records(runtime: ReturnType<typeof createRuntime>, runId: string)
 }
 
 describe("risk tiers", () => {
-  test("APR-01 a tool with an effect has medium risk unless it states another, and tiers of the policy precede it", async () => {
+  test("a tool with an effect has medium risk unless it states another, and tiers of the policy precede it", {
+    tags: ["APR-01"],
+  }, async () => {
     expect(defineTool({ name: "x", description: "x", inputSchema: { type: "object" }, run: () => "" }).risk).toBe(
       "medium",
     )
@@ -80,14 +82,14 @@ describe("risk tiers", () => {
     expect([raised.ran.length, lowered.ran.length]).toEqual([0, 1])
   })
 
-  test("APR-02 a low-risk call runs without a question", async () => {
+  test("a low-risk call runs without a question", { tags: ["APR-02"] }, async () => {
     const { requests, onAsk } = asker()
     const { ran, runtime } = setUp({ risk: "low", policy: { onAsk } })
     expect((await runtime.run({ task: "go" })).status).toBe("done")
     expect([ran, requests]).toEqual([[{ n: 1 }], []])
   })
 
-  test("APR-03 a medium-risk call asks a callback, and runs where there is none", async () => {
+  test("a medium-risk call asks a callback, and runs where there is none", { tags: ["APR-03"] }, async () => {
     const { requests, onAsk } = asker({ decision: "approve" })
     const asked = setUp({ risk: "medium", policy: { onAsk } })
     await asked.runtime.run({ task: "go" })
@@ -97,7 +99,9 @@ describe("risk tiers", () => {
     expect(alone.ran).toEqual([{ n: 1 }])
   })
 
-  test("APR-04 APR-28 a high-risk call is denied without an approver, and recorded as denied", async () => {
+  test("a high-risk call is denied without an approver, and recorded as denied", {
+    tags: ["APR-04", "APR-28"],
+  }, async () => {
     const { ran, runtime } = setUp({ risk: "high" })
     const result = await runtime.run({ task: "go" })
     expect(ran).toEqual([])
@@ -105,7 +109,7 @@ describe("risk tiers", () => {
     expect(result.toolCalls[0]?.error).toContain("policy.onAsk")
   })
 
-  test("RUN-19 mode auto asks no approver, mode deny refuses what would ask", async () => {
+  test("mode auto asks no approver, mode deny refuses what would ask", { tags: ["RUN-19"] }, async () => {
     const auto = setUp({ policy: { mode: "auto" } })
     await auto.runtime.run({ task: "go" })
     expect(auto.ran).toHaveLength(1)
@@ -115,7 +119,7 @@ describe("risk tiers", () => {
     expect([deny.ran, requests]).toEqual([[], []])
   })
 
-  test("APR-09 RUN-17 a pre-approved tool runs without a question", async () => {
+  test("a pre-approved tool runs without a question", { tags: ["APR-09", "RUN-17"] }, async () => {
     const { requests, onAsk } = asker()
     const { ran, runtime } = setUp({ policy: { onAsk, preApproved: ["act"] } })
     await runtime.run({ task: "go" })
@@ -129,7 +133,9 @@ describe("risk tiers", () => {
 type BrokenCallback = [does: string, answer: () => unknown, told: string]
 
 describe("a callback", () => {
-  test("APR-05 HOST-10 a callback receives the complete question about exactly one call", async () => {
+  test("a callback receives the complete question about exactly one call", {
+    tags: ["APR-05", "HOST-10"],
+  }, async () => {
     const { requests, onAsk } = asker({ decision: "approve" })
     const { runtime } = setUp({ policy: { onAsk } })
     const { runId } = await runtime.run({ task: "go" })
@@ -149,12 +155,12 @@ describe("a callback", () => {
     expect(asked).toMatchObject({ ticket: requests[0]?.requestId, via: "wait" })
   })
 
-  test("HOST-10 a callback has 60 seconds to decide unless the policy sets another limit", async () => {
+  test("a callback has 60 seconds to decide unless the policy sets another limit", { tags: ["HOST-10"] }, async () => {
     expect((await policies({}, {}, [])([])).askTimeoutMs).toBe(60_000)
     expect((await policies({ askTimeoutMs: 5 }, {}, [])([])).askTimeoutMs).toBe(5)
   })
 
-  test("APR-07 a denial with its reason reaches the model, and the run continues", async () => {
+  test("a denial with its reason reaches the model, and the run continues", { tags: ["APR-07"] }, async () => {
     const { onAsk } = asker({ decision: "deny", reason: "not on Fridays" })
     const { ran, model, runtime } = setUp({ policy: { onAsk } })
     expect((await runtime.run({ task: "go" })).status).toBe("done")
@@ -162,7 +168,9 @@ describe("a callback", () => {
     expect(JSON.stringify(model.calls[1]?.at(-1))).toContain("act was denied: not on Fridays")
   })
 
-  test("APR-07 `always` allows later calls of this run, also after a resume, and of no other run", async () => {
+  test("`always` allows later calls of this run, also after a resume, and of no other run", {
+    tags: ["APR-07"],
+  }, async () => {
     const store = memoryStore()
     const steps = [step(part("act", { n: 1 })), step(part("act", { n: 2 })), "end"]
     const first = asker({ decision: "always" }, { decision: "deny" })
@@ -198,7 +206,7 @@ describe("a callback", () => {
       () => ({ decision: "approve", args: () => 1 }),
       "the approval callback failed",
     ],
-  ])("APR-08 a callback that %s denies the call", async (_name, answer, why) => {
+  ])("a callback that %s denies the call", { tags: ["APR-08"] }, async (_name, answer, why) => {
     const { ran, model, runtime } = setUp({ policy: { onAsk: answer as Policy["onAsk"] & {} } })
     await runtime.run({ task: "go" })
     expect(ran).toEqual([])
@@ -207,7 +215,9 @@ describe("a callback", () => {
     expect(told).not.toContain("secret detail")
   })
 
-  test("APR-08 without a decision in time the call is denied, and a late approval changes nothing", async () => {
+  test("without a decision in time the call is denied, and a late approval changes nothing", {
+    tags: ["APR-08"],
+  }, async () => {
     let approve = (_decision: ApprovalDecision) => {}
     let signal: AbortSignal | undefined
     const onAsk = (request: ApprovalRequest) => {
@@ -224,7 +234,9 @@ describe("a callback", () => {
     expect(JSON.stringify(model.calls[1]?.at(-1))).toContain("no decision was made in time")
   })
 
-  test("APR-10 APR-12 the run waits, the question is durable before it is asked and the decision before the call runs", async () => {
+  test("the run waits, the question is durable before it is asked and the decision before the call runs", {
+    tags: ["APR-10", "APR-12"],
+  }, async () => {
     const store = memoryStore()
     const seen: string[][] = []
     const look = async (runId: string) =>
@@ -284,7 +296,7 @@ describe("a callback", () => {
 })
 
 describe("a durable pause", () => {
-  test("HOST-10 ask: pause pauses the run, and another process approves it", async () => {
+  test("ask: pause pauses the run, and another process approves it", { tags: ["HOST-10"] }, async () => {
     const store = memoryStore()
     const first = setUp({ store, policy: { ask: "pause" } })
     const paused = await first.runtime.run({ task: "go", runId: "r" })
@@ -323,7 +335,7 @@ describe("a durable pause", () => {
   })
 })
 
-test("OBS-02 the metrics count pending, granted and denied approvals", async () => {
+test("the metrics count pending, granted and denied approvals", { tags: ["OBS-02"] }, async () => {
   const metrics = createMetricsObserver()
   const steps = [step(part("act", { n: 1 })), step(part("act", { n: 2 })), "end"]
   const { onAsk } = asker({ decision: "approve" }, { decision: "deny" })

@@ -22,7 +22,7 @@ import { defineTool } from "../../src/tools/kernel/define-tool.ts"
 import { hostOf, openingRequest, ScriptedAgent } from "../support/scripted-agent.ts"
 
 describe("references to models", () => {
-  test("BK-02 BK-06 a Claude model without a mode runs on the Claude SDK", () => {
+  test("a Claude model without a mode runs on the Claude SDK", { tags: ["BK-02", "BK-06"] }, () => {
     expect(parseRuntimeModelReference({ sdk: "claude", model: "claude-sonnet-4-6" })).toEqual({
       backend: "claude-sdk",
       model: "claude-sonnet-4-6",
@@ -30,12 +30,14 @@ describe("references to models", () => {
     expect(parseRuntimeModelReference("claude:claude-sonnet-4-6", "sdk").backend).toBe("claude-sdk")
   })
 
-  test("BK-03 a Claude model in CLI mode runs on the claude CLI", () => {
+  test("a Claude model in CLI mode runs on the claude CLI", { tags: ["BK-03"] }, () => {
     expect(parseRuntimeModelReference({ sdk: "claude", model: "opus" }, "cli").backend).toBe("claude-cli")
     expect(parseRuntimeModelReference("claude:opus", "cli").backend).toBe("claude-cli")
   })
 
-  test("BK-03 a run of a Claude model in CLI mode starts the claude program, with that model", async () => {
+  test("a run of a Claude model in CLI mode starts the claude program, with that model", {
+    tags: ["BK-03"],
+  }, async () => {
     const { backend = "", model = "" } = parseRuntimeModelReference({ sdk: "claude", model: "opus" }, "cli")
     const started: { readonly command: string; readonly args: readonly string[] }[] = []
     const bridge = await resolveRuntimeBridge(backend)
@@ -48,18 +50,18 @@ describe("references to models", () => {
     expect(started).toMatchObject([{ command: "claude", args: expect.arrayContaining(["--model", "opus"]) }])
   })
 
-  test.each(["sdk", "cli"] as const)("BK-04 a Pi model runs on Pi in mode %s", (mode) => {
+  test.each(["sdk", "cli"] as const)("a Pi model runs on Pi in mode %s", { tags: ["BK-04"] }, (mode) => {
     expect(parseRuntimeModelReference("pi:openai:gpt-5.5", mode)).toEqual({ backend: "pi", model: "openai:gpt-5.5" })
   })
 
-  test("BK-05 a Codex model in CLI mode runs on the Codex app-server", () => {
+  test("a Codex model in CLI mode runs on the Codex app-server", { tags: ["BK-05"] }, () => {
     expect(parseRuntimeModelReference({ sdk: "codex", model: "gpt-5.5" }, "cli")).toEqual({
       backend: "codex",
       model: "gpt-5.5",
     })
   })
 
-  test("BK-07 a reference may be an object of sdk, model and provider", () => {
+  test("a reference may be an object of sdk, model and provider", { tags: ["BK-07"] }, () => {
     expect(parseRuntimeModelReference({ sdk: "pi", provider: "openai", model: "gpt-5.5" })).toEqual({
       backend: "pi",
       model: "openai:gpt-5.5",
@@ -78,7 +80,9 @@ describe("references to models", () => {
 })
 
 describe("the registry", () => {
-  test("BK-13 BK-20 BK-21 the runtime lists the backends, resolves a name, and tells what each can do", async () => {
+  test("the runtime lists the backends, resolves a name, and tells what each can do", {
+    tags: ["BK-13", "BK-20", "BK-21"],
+  }, async () => {
     const names = listRuntimeBridges()
     expect(names).toEqual(expect.arrayContaining(["claude-sdk", "claude-cli", "pi", "native"]))
     expect((await resolveRuntimeBridge("claude:opus", "cli")).name).toBe("claude-cli")
@@ -89,7 +93,9 @@ describe("the registry", () => {
     expect(await open.run({ task: "x", backend: "own" })).toMatchObject({ backend: "own", text: "mine" })
   })
 
-  test("BK-14 the Claude SDK, compaction and the context of tools are entries of the package, each usable alone", async () => {
+  test("the Claude SDK, compaction and the context of tools are entries of the package, each usable alone", {
+    tags: ["BK-14"],
+  }, async () => {
     const { exports } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
     expect(Object.keys(exports)).toEqual(expect.arrayContaining(["./backends/claude-sdk", "./compaction", "./tools"]))
     const claude = createRuntime({ store: memoryStore(), backend: claudeSdk() })
@@ -107,7 +113,7 @@ describe("the registry", () => {
     expect(output).toMatchObject([{ text: expect.stringContaining("a.txt") }])
   })
 
-  test("BK-23 Claude states its provider, limits, tools and prices", async () => {
+  test("Claude states its provider, limits, tools and prices", { tags: ["BK-23"] }, async () => {
     const { capabilities } = await resolveRuntimeBridge("claude-cli")
     expect(capabilities).toMatchObject({
       provider: "anthropic",
@@ -120,25 +126,27 @@ describe("the registry", () => {
     expect(names).toEqual(expect.arrayContaining(promised))
   })
 
-  test("BK-24 the native backend has no tools of its own and runs tools in parallel", async () => {
+  test("the native backend has no tools of its own and runs tools in parallel", { tags: ["BK-24"] }, async () => {
     const { name, capabilities } = await resolveRuntimeBridge("native")
     expect([name, capabilities.ownTools]).toEqual(["native", []])
     expect(supports(capabilities, "parallel_tools")).toBe(true)
   })
 
-  test("BK-25 a backend that needs a program says that it does not work at the edge", async () => {
+  test("a backend that needs a program says that it does not work at the edge", { tags: ["BK-25"] }, async () => {
     const all = Object.entries(await runtimeCapabilities())
     expect(all.filter(([, { edge }]) => edge).map(([name]) => name)).toEqual(["native"])
   })
 
-  test("CAP-03 CAP-04 CAP-05 CAP-06 a backend for any model declares no tools of its own, and the default figures", async () => {
+  test("a backend for any model declares no tools of its own, and the default figures", {
+    tags: ["CAP-03", "CAP-04", "CAP-05", "CAP-06"],
+  }, async () => {
     const { native } = await runtimeCapabilities()
     expect(native).toMatchObject({ contextTokens: 128_000, outputTokens: 8192, latencyMs: 1000, coldStartMs: 0 })
     expect(native?.ownTools).toEqual([])
     expect(native?.usdPer1k).toEqual({ input: 0.01, output: 0.03 })
   })
 
-  test("CAP-01 CAP-02 every record is complete", async () => {
+  test("every record is complete", { tags: ["CAP-01", "CAP-02"] }, async () => {
     for (const [name, capabilities] of Object.entries(await runtimeCapabilities())) {
       const { provider, features, contextTokens, outputTokens, ownTools, usdPer1k, latencyMs, coldStartMs } =
         capabilities
@@ -152,7 +160,7 @@ describe("the registry", () => {
     }
   })
 
-  test("CAP-09 tools that a backend lacks the feature for can be dropped before it runs", () => {
+  test("tools that a backend lacks the feature for can be dropped before it runs", { tags: ["CAP-09"] }, () => {
     const capabilities: Pick<Capabilities, "features"> = { features: ["tools"] }
     const needs = { Read: ["file_access"], send: [] }
     const kept = Object.entries(needs).filter(([, features]) =>
@@ -165,7 +173,7 @@ describe("the registry", () => {
 const tool = (name: string) =>
   defineTool({ name, description: name, inputSchema: { type: "object" }, effect: "none", run: () => "done" })
 
-test("TOOL-38 tools that a backend has itself are not offered a second time", async () => {
+test("tools that a backend has itself are not offered a second time", { tags: ["TOOL-38"] }, async () => {
   const offered: string[][] = []
   const backend = fakeBackend({
     script({ tools }: SimulatedRequest) {
@@ -178,7 +186,7 @@ test("TOOL-38 tools that a backend has itself are not offered a second time", as
   expect(offered).toEqual([["send", "Write"]])
 })
 
-test("CAP-13 an event near the end has the capabilities of the result", async () => {
+test("an event near the end has the capabilities of the result", { tags: ["CAP-13"] }, async () => {
   const events: RunEvent[] = []
   const runtime = createRuntime({ store: memoryStore(), model: scriptedModel(["fine"]), tools: [] })
   const handle = runtime.stream({ task: "x" })
@@ -190,7 +198,7 @@ test("CAP-13 an event near the end has the capabilities of the result", async ()
   expect(events.at(-1)?.type).toBe("run-end")
 })
 
-test("RUN-12 a run continues a session that its backend has stored", async () => {
+test("a run continues a session that its backend has stored", { tags: ["RUN-12"] }, async () => {
   const sessions = new Map<string, FakeSession>()
   const seen: string[] = []
   const backend = fakeBackend({
@@ -214,7 +222,7 @@ test("RUN-12 a run continues a session that its backend has stored", async () =>
   })
 })
 
-test("APR-27 the permission mode decides about the tools of other backends as about ours", async () => {
+test("the permission mode decides about the tools of other backends as about ours", { tags: ["APR-27"] }, async () => {
   const run = async (mode: "auto" | "ask" | "deny", preApproved: readonly string[] = []) => {
     const written: unknown[] = []
     const backend = fakeBackend({
@@ -234,13 +242,15 @@ test("APR-27 the permission mode decides about the tools of other backends as ab
   expect(await run("deny")).toBe(0)
 })
 
-test("FAIL-02 a failure that may pass is retryable, and one that would repeat is not", () => {
+test("a failure that may pass is retryable, and one that would repeat is not", { tags: ["FAIL-02"] }, () => {
   const retryable = (code: ConstructorParameters<typeof LonghaulError>[0]) => new LonghaulError(code, "x").retryable
   expect((["rate_limited", "overloaded", "network"] as const).map(retryable)).toEqual([true, true, true])
   expect((["auth", "billing", "invalid_request"] as const).map(retryable)).toEqual([false, false, false])
 })
 
-test("BK-22 a runtime with defaults is the agent: model, mode, backend and required features, then a task", async () => {
+test("a runtime with defaults is the agent: model, mode, backend and required features, then a task", {
+  tags: ["BK-22"],
+}, async () => {
   const plain = fakeBackend({ name: "plain", script: () => "plain" })
   const seer = fakeBackend({ name: "seer", script: () => "I see.", capabilities: { features: ["tools", "vision"] } })
   const agent = createRuntime({
@@ -254,7 +264,7 @@ test("BK-22 a runtime with defaults is the agent: model, mode, backend and requi
   expect(await agent.run({ task: "What is there?" })).toMatchObject({ backend: "seer", text: "I see." })
 })
 
-test("RUN-20 a backend works in the workspace, or in the folder that the run names", async () => {
+test("a backend works in the workspace, or in the folder that the run names", { tags: ["RUN-20"] }, async () => {
   const folders: string[] = []
   const base = fakeBackend({ script: () => "fine" })
   const backend: Backend = {

@@ -36,7 +36,9 @@ const texts = (messages: readonly Message[] | undefined) =>
 const city = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const
 
 describe("steering", () => {
-  test("RUN-09 a steering message during a tool reaches the model with the tool's result, and is recorded", async () => {
+  test("a steering message during a tool reaches the model with the tool's result, and is recorded", {
+    tags: ["RUN-09"],
+  }, async () => {
     const { model, runtime } = setup([call("look"), "Turned."], {
       tools: [tool("look", () => handle.steer("Turn left instead") && "seen")],
     })
@@ -56,7 +58,7 @@ describe("steering", () => {
     expect(handle.steer("Too late")).toBe(false)
   })
 
-  test("RUN-09 a steering message before the last answer ends is answered too", async () => {
+  test("a steering message before the last answer ends is answered too", { tags: ["RUN-09"] }, async () => {
     const { runtime } = setup([async () => ((await runtime.steer("r", "And in French?")) ? "Yes." : "lost"), "Oui."])
     const result = await runtime.run({ task: "Yes?", runId: "r" })
     expect(result).toMatchObject({ status: "done", text: "Oui.", turns: 2 })
@@ -64,7 +66,7 @@ describe("steering", () => {
     expect(await runtime.steer("nobody", "x")).toBe(false)
   })
 
-  test("RUN-23 interrupt returns whether it had an effect; graceful finishes the step", async () => {
+  test("interrupt returns whether it had an effect; graceful finishes the step", { tags: ["RUN-23"] }, async () => {
     const { runtime } = setup([call("slow")], {
       tools: [
         tool(
@@ -78,7 +80,7 @@ describe("steering", () => {
     expect(await runtime.interrupt("r")).toBe(false)
   })
 
-  test("RUN-23 an immediate interrupt stops the tool too", async () => {
+  test("an immediate interrupt stops the tool too", { tags: ["RUN-23"] }, async () => {
     const { runtime } = setup([call("slow")], {
       tools: [tool("slow", async () => (await runtime.interrupt("r", "immediate")) && new Promise(() => {}))],
     })
@@ -88,7 +90,7 @@ describe("steering", () => {
 })
 
 describe("structured output", () => {
-  test("RUN-07 RES-03 RES-08 a schema turns the answer into data, with its source", async () => {
+  test("a schema turns the answer into data, with its source", { tags: ["RUN-07", "RES-03", "RES-08"] }, async () => {
     const { runtime } = setup(['{"city":"Oslo"}'])
     const result = await runtime.run({ task: "Where?", outputSchema: city })
     expect(result).toMatchObject({ status: "done", data: { city: "Oslo" }, text: '{"city":"Oslo"}' })
@@ -111,12 +113,12 @@ describe("structured output", () => {
       [{ reasoning: "hm", signature: "s" }],
       { promptCache: false, thinking: true },
     ],
-  ])("CAP-11 a run with %s says so", async (_, usage, parts, used) => {
+  ])("a run with %s says so", { tags: ["CAP-11"] }, async (_, usage, parts, used) => {
     const { runtime } = setup([{ parts: [...parts, { text: "x" }], usage }])
     expect((await runtime.run({ task: "x" })).capabilitiesUsed).toMatchObject(used)
   })
 
-  test("CAP-11 a run says what any of its answers used, not only the last", async () => {
+  test("a run says what any of its answers used, not only the last", { tags: ["CAP-11"] }, async () => {
     const first = { ...call("look"), usage: { cacheReadTokens: 5 } }
     const { runtime } = setup([{ ...first, parts: [{ reasoning: "hm", signature: "s" }, ...first.parts] }, "Done."], {
       tools: [tool("look", () => 1)],
@@ -124,7 +126,9 @@ describe("structured output", () => {
     expect((await runtime.run({ task: "x" })).capabilitiesUsed).toMatchObject({ promptCache: true, thinking: true })
   })
 
-  test("CAP-11 CAP-12 provider-enforced schemas are reported as such; unknown capabilities are null", async () => {
+  test("provider-enforced schemas are reported as such; unknown capabilities are null", {
+    tags: ["CAP-11", "CAP-12"],
+  }, async () => {
     const model = { ...scriptedModel(['{"city":"Oslo"}']), enforcesSchema: true }
     const { runtime } = setup([], { model })
     const result = await runtime.run({ task: "Where?", outputSchema: city })
@@ -144,7 +148,9 @@ describe("structured output", () => {
     expect(told.capabilitiesUsed.promptCache).toBeNull()
   })
 
-  test("RUN-16 a Standard Schema validates and transforms; without a schema the data is the text", async () => {
+  test("a Standard Schema validates and transforms; without a schema the data is the text", {
+    tags: ["RUN-16"],
+  }, async () => {
     const { runtime } = setup(['Here:\n```json\n{"city":"oslo"}\n```', "plain"])
     const schema = z.object({ city: z.string().toUpperCase() })
     const result = await runtime.run({ task: "Where?", outputSchema: schema })
@@ -152,7 +158,7 @@ describe("structured output", () => {
     expect(await runtime.run({ task: "Where?" })).toMatchObject({ data: "plain" })
   })
 
-  test("SO-02 a wrong answer is corrected in one more recorded turn", async () => {
+  test("a wrong answer is corrected in one more recorded turn", { tags: ["SO-02"] }, async () => {
     const { model, runtime } = setup(["It is Oslo.", '{"city":"Oslo"}'])
     const result = await runtime.run({ task: "Where?", outputSchema: city })
     expect(result).toMatchObject({ status: "done", data: { city: "Oslo" }, structuredSource: "repair", turns: 2 })
@@ -165,12 +171,16 @@ describe("structured output", () => {
     ["", "output_not_json"],
     ['{"town":"Oslo"}', "output_schema_mismatch"],
     ['{"city":"Os', "output_not_json"],
-  ])("FAIL-24 FAIL-25 FAIL-26 SO-02 strict: %j twice fails as %s, each time recorded", async (answer, code) => {
-    const { runtime } = setup([answer, answer])
-    const result = await runtime.run({ task: "Where?", outputSchema: city })
-    expect(result).toMatchObject({ status: "failed", data: null, error: { code, fix: expect.any(String) }, turns: 2 })
-    expect(result.warnings.map((warning) => warning.code)).toEqual([code, code])
-  })
+  ])(
+    "strict: %j twice fails as %s, each time recorded",
+    { tags: ["FAIL-24", "FAIL-25", "FAIL-26", "SO-02"] },
+    async (answer, code) => {
+      const { runtime } = setup([answer, answer])
+      const result = await runtime.run({ task: "Where?", outputSchema: city })
+      expect(result).toMatchObject({ status: "failed", data: null, error: { code, fix: expect.any(String) }, turns: 2 })
+      expect(result.warnings.map((warning) => warning.code)).toEqual([code, code])
+    },
+  )
 
   test.each([
     ["It is Oslo.", "It is Oslo.", "raw"],
@@ -182,7 +192,7 @@ describe("structured output", () => {
     expect(result).toMatchObject({ status: "done", data, structuredSource: source, turns: 1 })
   })
 
-  test("FAIL-20 an invalid schema and an invalid mode are config_invalid", async () => {
+  test("an invalid schema and an invalid mode are config_invalid", { tags: ["FAIL-20"] }, async () => {
     const { runtime } = setup([])
     for (const input of [{ outputSchema: [] }, { outputSchema: city, outputMode: "maybe" }, { effort: "huge" }]) {
       const result = await runtime.run({ task: "x", ...input } as never)
@@ -191,7 +201,7 @@ describe("structured output", () => {
   })
 })
 
-describe("FAIL-27 a failure has a code of its own", () => {
+describe("a failure has a code of its own", { tags: ["FAIL-27"] }, () => {
   test("a failure of a run is internal if neither the model nor the runtime knows the error", async () => {
     const model = {
       ...scriptedModel([]),
@@ -218,14 +228,16 @@ describe("FAIL-27 a failure has a code of its own", () => {
 })
 
 describe("the output limit", () => {
-  test("FAIL-30 a cut answer continues in the next turn and counts as one text", async () => {
+  test("a cut answer continues in the next turn and counts as one text", { tags: ["FAIL-30"] }, async () => {
     const { model, runtime } = setup([cut("One, tw"), cut("o, thr"), "ee."])
     const result = await runtime.run({ task: "Count" })
     expect(result).toMatchObject({ status: "done", text: "One, two, three.", data: "One, two, three.", turns: 3 })
     expect(texts(model.calls[1])?.at(-1)?.[1]).toContain("cut at the output limit")
   })
 
-  test("FAIL-14 after three continuations the run fails as output_limit, and no call of a cut answer runs", async () => {
+  test("after three continuations the run fails as output_limit, and no call of a cut answer runs", {
+    tags: ["FAIL-14"],
+  }, async () => {
     let ran = 0
     const cutCall = { ...call("pay"), stopReason: "output-limit" as const }
     const { runtime } = setup([cutCall, cutCall, cutCall, cutCall], { tools: [tool("pay", () => ran++)] })
@@ -236,7 +248,9 @@ describe("the output limit", () => {
 })
 
 describe("tool selection", () => {
-  test("RUN-04 all tools are offered by default; allowedTools and disabledTools restrict them, per runtime and per run", async () => {
+  test("all tools are offered by default; allowedTools and disabledTools restrict them, per runtime and per run", {
+    tags: ["RUN-04"],
+  }, async () => {
     const offered: string[][] = []
     const step: ScriptedStep = (_, { tools }) => {
       offered.push(tools.map(({ name }) => name))
@@ -253,7 +267,7 @@ describe("tool selection", () => {
     expect(() => setup([], { tools, allowedTools: ["nobody"] })).toThrow(/nobody/)
   })
 
-  test("HOST-13 with() returns another runtime over the same store, with other tools", async () => {
+  test("with() returns another runtime over the same store, with other tools", { tags: ["HOST-13"] }, async () => {
     const { runtime } = setup(["one"], { tools: [tool("a", () => 1)] })
     const model = scriptedModel([(_, { tools }) => tools.map(({ name }) => name).join()])
     const other = runtime.with({ model, tools: [tool("b", () => 1)] })
@@ -266,7 +280,7 @@ describe("tool selection", () => {
 describe("hooks", () => {
   const slots: (keyof Hooks)[] = ["preRun", "postRun", "preTurn", "postTurn", "preToolCall", "postToolCall", "stop"]
 
-  test("HOOK-01 LOOP-01 each hook is called at its point, postRun last", async () => {
+  test("each hook is called at its point, postRun last", { tags: ["HOOK-01", "LOOP-01"] }, async () => {
     const order: string[] = []
     const note = (name: string) => (given: object) => {
       order.push("turn" in given ? `${name} ${given.turn}` : "name" in given ? `${name} ${given.name}` : name)
@@ -295,7 +309,9 @@ describe("hooks", () => {
     expect(heard).toEqual(["look ok"])
   })
 
-  test("HOOK-02 LOOP-06 only stop can end a run, which is then done with the text so far", async () => {
+  test("only stop can end a run, which is then done with the text so far", {
+    tags: ["HOOK-02", "LOOP-06"],
+  }, async () => {
     const hooks: Hooks = { stop: ({ turn }) => turn === 2, preTurn: () => false as never }
     const step = { parts: [{ text: "Working" }, { toolCall: { name: "look", args: {} } }] }
     const { runtime } = setup([step, step], { hooks, tools: [tool("look", () => 1)] })
@@ -306,7 +322,7 @@ describe("hooks", () => {
     ["returns false", () => false],
     ["returns { allow: false }", () => ({ allow: false, reason: "No." })],
     ["throws", () => Promise.reject(new Error("No."))],
-  ])("HOOK-02 a preToolCall that %s does not prevent the call", async (_, preToolCall) => {
+  ])("a preToolCall that %s does not prevent the call", { tags: ["HOOK-02"] }, async (_, preToolCall) => {
     for (const effect of ["none", "repeatable", "once"] as const) {
       let ran = 0
       const look = defineTool({
@@ -339,7 +355,7 @@ describe("hooks", () => {
     expect(told).not.toContain("secret-in-a-message")
   })
 
-  test("HOOK-03 postRun is called for a run that failed, was cancelled or could not start", async () => {
+  test("postRun is called for a run that failed, was cancelled or could not start", { tags: ["HOOK-03"] }, async () => {
     const heard: string[] = []
     const hooks: Hooks = { postRun: ({ status, error }) => void heard.push(`${status} ${error?.code}`) }
     const { runtime } = setup([call("look"), call("look")], {
@@ -354,7 +370,9 @@ describe("hooks", () => {
 })
 
 describe("observers", () => {
-  test("HOST-09 OBS-01 RUN-10 all observers and onEvent receive every event; one that throws is contained", async () => {
+  test("all observers and onEvent receive every event; one that throws is contained", {
+    tags: ["HOST-09", "OBS-01", "RUN-10"],
+  }, async () => {
     const heard: string[][] = [[], [], []]
     const observers = [
       { recordEvent: (event: RunEvent) => void heard[0]?.push(event.type) },
@@ -379,7 +397,7 @@ describe("observers", () => {
     await runtime.close()
   })
 
-  test("OBS-01 close flushes each observer once, after the last event, and waits for it", async () => {
+  test("close flushes each observer once, after the last event, and waits for it", { tags: ["OBS-01"] }, async () => {
     const heard: string[] = []
     const observers = [
       {
@@ -408,7 +426,9 @@ describe("observers", () => {
     expect(heard.filter((each) => each === "flush begins")).toHaveLength(1)
   })
 
-  test("OBS-03 OBS-04 OBS-05 OBS-06 requests, caching and cost are reported as metrics, text and tools as events", async () => {
+  test("requests, caching and cost are reported as metrics, text and tools as events", {
+    tags: ["OBS-03", "OBS-04", "OBS-05", "OBS-06"],
+  }, async () => {
     const metrics: RunMetric[] = []
     const seen = new Set<string>()
     const observer = {
@@ -443,7 +463,9 @@ describe("observers", () => {
     expect([...seen]).not.toContain("text-delta")
   })
 
-  test("OBS-02 the metrics observer counts runs, tokens, cost, cache, tools, errors and turns", async () => {
+  test("the metrics observer counts runs, tokens, cost, cache, tools, errors and turns", {
+    tags: ["OBS-02"],
+  }, async () => {
     const metrics = createMetricsObserver()
     const usage = { inputTokens: 10, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 0 }
     const { runtime } = setup([{ ...call("look"), usage }, { ...call("nobody"), usage }, "ok"], {
@@ -462,7 +484,7 @@ describe("observers", () => {
     })
   })
 
-  test("OBS-07 problems during a run are in the event log", async () => {
+  test("problems during a run are in the event log", { tags: ["OBS-07"] }, async () => {
     const { runtime } = setup(["no", '{"city":"Oslo"}'])
     await runtime.run({ task: "x", runId: "r", outputSchema: city })
     const codes: string[] = []
@@ -470,7 +492,7 @@ describe("observers", () => {
     expect(codes).toEqual(["output_not_json"])
   })
 
-  test("RUN-21 progress is reported as text for each text and each turn", async () => {
+  test("progress is reported as text for each text and each turn", { tags: ["RUN-21"] }, async () => {
     const told: string[] = []
     const { runtime } = setup([{ parts: [{ text: "Let me look." }, ...call("look").parts] }, "Found."], {
       tools: [tool("look", () => 1)],

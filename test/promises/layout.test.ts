@@ -21,7 +21,7 @@ function runtimeOver(store: Store, steps: Parameters<typeof scriptedModel>[0], w
   return createRuntime({ workspace: join(root, "work"), store, workspaceId, model: scriptedModel(steps) })
 }
 
-test("STO-02 a run has the same relative path on every store", async () => {
+test("a run has the same relative path on every store", { tags: ["STO-02"] }, async () => {
   const path = "workspaces/acme/.longhaul/projects/r1/nodes/n1"
   const disk = join(root, "disk")
   const slots = join(root, "slots")
@@ -36,7 +36,9 @@ test("STO-02 a run has the same relative path on every store", async () => {
   expect(await memory.list(path)).toEqual(["000000.jsonl"])
 })
 
-test("STO-07 the transcript is a sequence of JSONL shards, and the result names the last one", async () => {
+test("the transcript is a sequence of JSONL shards, and the result names the last one", {
+  tags: ["STO-07"],
+}, async () => {
   for (const store of [fsStore(join(root, "disk")), createOnlyStore(join(root, "slots"))]) {
     const { transcript } = await runtimeOver(store, [write("a.md"), "done"]).run({ task: "x" })
     const shards = readdirSync(transcript.path).sort()
@@ -49,7 +51,7 @@ test("STO-07 the transcript is a sequence of JSONL shards, and the result names 
   }
 })
 
-test("STO-04 workspaces of one store share nothing, and no id escapes its workspace", async () => {
+test("workspaces of one store share nothing, and no id escapes its workspace", { tags: ["STO-04"] }, async () => {
   const store = fsStore(join(root, "disk"))
   const acme = runtimeOver(store, ["secret of acme"], "acme")
   const other = runtimeOver(store, ["mine"], "other")
@@ -68,7 +70,7 @@ test("STO-04 workspaces of one store share nothing, and no id escapes its worksp
   expect(files(root)).toEqual(before)
 })
 
-test("RUN-03 tools work in `cwd`, by default the workspace, and never outside", async () => {
+test("tools work in `cwd`, by default the workspace, and never outside", { tags: ["RUN-03"] }, async () => {
   writeFileSync(join(root, "work/a.md"), "of the workspace")
   writeFileSync(join(root, "work/notes/a.md"), "of the notes")
   writeFileSync(join(root, "outside.md"), "out of reach")

@@ -10,7 +10,7 @@ const portable = readdirSync(source, { recursive: true, encoding: "utf8" }).filt
   (path) => path.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(path) && !/^(hosts|cli)\//.test(path),
 )
 
-test("EDG-03 portable code never detects its platform: no process, navigator or platform name", () => {
+test("portable code never detects its platform: no process, navigator or platform name", { tags: ["EDG-03"] }, () => {
   expect(portable.length).toBeGreaterThan(50)
   const probing =
     /\b(process\.|navigator\b|globalThis\.\w|Deno\b|Bun\b|WebSocketPair\b|typeof\s+(window|process|self)\b)/
@@ -22,7 +22,7 @@ test("EDG-03 portable code never detects its platform: no process, navigator or 
   expect(found).toEqual([])
 })
 
-test("EDG-01 every entry can be required from CommonJS, and has its types", () => {
+test("every entry can be required from CommonJS, and has its types", { tags: ["EDG-01"] }, () => {
   const { exports } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
   interface Entry {
     readonly types: string

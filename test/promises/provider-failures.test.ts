@@ -24,7 +24,7 @@ async function runAgainst(faults: readonly (FaultOrder | null)[], answer: Simula
 
 const times = (count: number, fault: FaultOrder) => Array.from({ length: count }, () => fault)
 
-test("FAIL-16 429 is tried six times, then the run fails as rate_limited, retryable", async () => {
+test("429 is tried six times, then the run fails as rate_limited, retryable", { tags: ["FAIL-16"] }, async () => {
   const { result, retries, requests } = await runAgainst(times(9, { kind: "status", status: 429 }))
   expect(result).toMatchObject({ status: "failed", data: null, error: { code: "rate_limited", retryable: true } })
   expect(result.error?.requestId).toBe("req_sim_000005")
@@ -32,7 +32,7 @@ test("FAIL-16 429 is tried six times, then the run fails as rate_limited, retrya
   expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5])
 })
 
-test("FAIL-16 Retry-After is honoured, and the run continues", async () => {
+test("Retry-After is honoured, and the run continues", { tags: ["FAIL-16"] }, async () => {
   const timers = vi.spyOn(globalThis, "setTimeout")
   const { result, retries, requests } = await runAgainst([{ kind: "status", status: 429, retryAfter: "1" }])
   expect(result).toMatchObject({ status: "done", text: "Here it is.", turns: 1 })
@@ -42,40 +42,48 @@ test("FAIL-16 Retry-After is honoured, and the run continues", async () => {
   expect(requests).toBe(2)
 })
 
-test.each([500, 502, 503])("FAIL-17 %i after retries fails the run as provider_error, retryable", async (status) => {
-  const { result, requests } = await runAgainst(times(9, { kind: "status", status }))
-  expect(result).toMatchObject({ status: "failed", error: { code: "provider_error", retryable: true } })
-  expect(requests).toBe(6)
-})
+test.each([500, 502, 503])(
+  "%i after retries fails the run as provider_error, retryable",
+  { tags: ["FAIL-17"] },
+  async (status) => {
+    const { result, requests } = await runAgainst(times(9, { kind: "status", status }))
+    expect(result).toMatchObject({ status: "failed", error: { code: "provider_error", retryable: true } })
+    expect(requests).toBe(6)
+  },
+)
 
-test("FAIL-18 five 529s in a row fail the run as overloaded, with exactly five requests", async () => {
+test("five 529s in a row fail the run as overloaded, with exactly five requests", { tags: ["FAIL-18"] }, async () => {
   const { result, requests } = await runAgainst(times(9, { kind: "status", status: 529 }))
   expect(result).toMatchObject({ status: "failed", error: { code: "overloaded", retryable: true } })
   expect(requests).toBe(5)
 })
 
-test("FAIL-18 a run with four overloads in a row and then an answer is done", async () => {
+test("a run with four overloads in a row and then an answer is done", { tags: ["FAIL-18"] }, async () => {
   const { result, requests } = await runAgainst(times(4, { kind: "status", status: 529 }))
   expect(result).toMatchObject({ status: "done", text: "Here it is." })
   expect(requests).toBe(5)
 })
 
-test.each([401, 403])("FAIL-19 %i fails the run as auth at the first request, not retryable", async (status) => {
-  const { result, requests } = await runAgainst(times(2, { kind: "status", status }))
-  expect(result).toMatchObject({
-    status: "failed",
-    error: { code: "auth", retryable: false, fix: expect.stringContaining("ANTHROPIC_API_KEY") },
-  })
-  expect(requests).toBe(1)
-})
+test.each([401, 403])(
+  "%i fails the run as auth at the first request, not retryable",
+  { tags: ["FAIL-19"] },
+  async (status) => {
+    const { result, requests } = await runAgainst(times(2, { kind: "status", status }))
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { code: "auth", retryable: false, fix: expect.stringContaining("ANTHROPIC_API_KEY") },
+    })
+    expect(requests).toBe(1)
+  },
+)
 
-test("FAIL-21 a malformed stream fails the run as stream_malformed, not retryable", async () => {
+test("a malformed stream fails the run as stream_malformed, not retryable", { tags: ["FAIL-21"] }, async () => {
   const { result, requests } = await runAgainst(times(2, { kind: "malformed" }))
   expect(result).toMatchObject({ status: "failed", error: { code: "stream_malformed", retryable: false } })
   expect(requests).toBe(1)
 })
 
-test("FAIL-22 a stream that ends too early is stream_incomplete: retried, then failed", async () => {
+test("a stream that ends too early is stream_incomplete: retried, then failed", { tags: ["FAIL-22"] }, async () => {
   const cut: FaultOrder = { kind: "cut", atByte: 600 }
   const recovered = await runAgainst([cut])
   expect(recovered.result).toMatchObject({ status: "done", text: "Here it is." })
@@ -86,7 +94,7 @@ test("FAIL-22 a stream that ends too early is stream_incomplete: retried, then f
   expect(lost.requests).toBe(6)
 })
 
-test("FAIL-23 an unknown stop reason fails the run as unexpected_stop, and names it", async () => {
+test("an unknown stop reason fails the run as unexpected_stop, and names it", { tags: ["FAIL-23"] }, async () => {
   const { result, requests } = await runAgainst([], { parts: [{ text: "Hm" }], wireStopReason: "bored" })
   expect(result).toMatchObject({
     status: "failed",

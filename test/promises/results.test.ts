@@ -69,7 +69,7 @@ const endings: Readonly<Record<string, () => ReturnType<typeof finish>>> = {
   auth: () => finish([{ fail: new LonghaulError("auth", "no such key") }]),
 }
 
-test("RES-04 every result has one flat, JSON-safe shape; only `error` is optional", async () => {
+test("every result has one flat, JSON-safe shape; only `error` is optional", { tags: ["RES-04"] }, async () => {
   const shapes = new Set<string>()
   const statuses: string[] = []
   for (const end of Object.values(endings)) {
@@ -89,7 +89,7 @@ test("RES-04 every result has one flat, JSON-safe shape; only `error` is optiona
   expect(statuses).toEqual(["done", "failed", "failed", "cancelled", "failed", "failed", "failed"])
 })
 
-test("RES-01 a result contains text, usage, cost, errors, model and session", async () => {
+test("a result contains text, usage, cost, errors, model and session", { tags: ["RES-01"] }, async () => {
   const { result } = await finish([
     { parts: [{ reasoning: "hm", signature: "s" }, ...call("fail").parts], usage: { cacheReadTokens: 5 } },
     "All done.",
@@ -110,7 +110,9 @@ test("RES-01 a result contains text, usage, cost, errors, model and session", as
   expect((await endings.max_turns?.())?.result.error).toMatchObject({ code: "max_turns", retryable: false })
 })
 
-test("RES-02 usage has four exclusive buckets, summed over the turns, and a cost that may be unknown", async () => {
+test("usage has four exclusive buckets, summed over the turns, and a cost that may be unknown", {
+  tags: ["RES-02"],
+}, async () => {
   const usage = { inputTokens: 1, outputTokens: 20, cacheReadTokens: 300, cacheWriteTokens: 4000 }
   const { result } = await finish([
     { ...call("note"), usage },
@@ -125,7 +127,9 @@ test("RES-02 usage has four exclusive buckets, summed over the turns, and a cost
   })
 })
 
-test("RES-06 RES-07 a done run has its text as data, and reports turns, time and transcript path", async () => {
+test("a done run has its text as data, and reports turns, time and transcript path", {
+  tags: ["RES-06", "RES-07"],
+}, async () => {
   const { result } = await finish([call("note"), "All done."], {}, { runId: "r1", nodeId: "n1" })
   expect(result).toMatchObject({ runId: "r1", nodeId: "n1", status: "done", data: "All done.", text: "All done." })
   expect(result).toMatchObject({
@@ -135,7 +139,9 @@ test("RES-06 RES-07 a done run has its text as data, and reports turns, time and
   expect(result.durationMs).toBeGreaterThanOrEqual(0)
 })
 
-test("RES-10 RES-11 only an unfinished run has an error, and then no data; timestamps are Unix ms", async () => {
+test("only an unfinished run has an error, and then no data; timestamps are Unix ms", {
+  tags: ["RES-10", "RES-11"],
+}, async () => {
   const before = Date.now()
   for (const [code, end] of Object.entries(endings)) {
     const { result } = await end()
@@ -150,7 +156,9 @@ test("RES-10 RES-11 only an unfinished run has an error, and then no data; times
   }
 })
 
-test("RES-12 a result adds up tokens, cost and turns of its answers, and has the session and duration of its records", async () => {
+test("a result adds up tokens, cost and turns of its answers, and has the session and duration of its records", {
+  tags: ["RES-12"],
+}, async () => {
   const usage = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens, cacheReadTokens: 4 })
   const { result, records } = await finish(
     [
@@ -169,7 +177,9 @@ test("RES-12 a result adds up tokens, cost and turns of its answers, and has the
   expect(result.durationMs).toBe((records.at(-1)?.at ?? Number.NaN) - (records[0]?.at ?? 0))
 })
 
-test("RES-12 a failed result has the code and the words of its error, and what it did until then", async () => {
+test("a failed result has the code and the words of its error, and what it did until then", {
+  tags: ["RES-12"],
+}, async () => {
   const { result } = await finish([
     { ...call("note"), usage: { inputTokens: 7 } },
     { fail: new LonghaulError("auth", "no such key") },
@@ -179,7 +189,9 @@ test("RES-12 a failed result has the code and the words of its error, and what i
   expect(result.toolCalls).toMatchObject([{ name: "note", status: "ok" }])
 })
 
-test("RES-12 RES-14 a result names backend, model and session, and every call with its outcome", async () => {
+test("a result names backend, model and session, and every call with its outcome", {
+  tags: ["RES-12", "RES-14"],
+}, async () => {
   const { result } = await finish([
     {
       parts: [{ toolCall: { name: "note", args: { n: 1 } } }, { toolCall: { name: "fail", args: {} } }],
@@ -210,7 +222,7 @@ test("RES-12 RES-14 a result names backend, model and session, and every call wi
   ])
 })
 
-test("RES-14 a call that never started is denied, one that was stopped midway is unknown", async () => {
+test("a call that never started is denied, one that was stopped midway is unknown", { tags: ["RES-14"] }, async () => {
   const both = { parts: [{ toolCall: { name: "hang", args: {} } }, { toolCall: { name: "note", args: {} } }] }
   const { result } = await timedOut(both)
   expect(result.toolCalls).toMatchObject([
@@ -219,7 +231,9 @@ test("RES-14 a call that never started is denied, one that was stopped midway is
   ])
 })
 
-test("RES-13 a budget in dollars ends a run like one in tokens, and says which of the two it was", async () => {
+test("a budget in dollars ends a run like one in tokens, and says which of the two it was", {
+  tags: ["RES-13"],
+}, async () => {
   const step = { ...call("note"), usage: { inputTokens: 1_000_000, outputTokens: 0 } }
   const limits = { usd: 0.5 }
   const { result } = await finish([step], { limits, resolvePricing: () => ({ input: 1, output: 1 }) })
@@ -229,7 +243,9 @@ test("RES-13 a budget in dollars ends a run like one in tokens, and says which o
   expect(byTokens.error).toMatchObject({ code: "budget_exceeded", fix: "Raise limits.tokens." })
 })
 
-test("RES-13 complete, interrupted, error, turn limit, budget and timeout are distinguishable", async () => {
+test("complete, interrupted, error, turn limit, budget and timeout are distinguishable", {
+  tags: ["RES-13"],
+}, async () => {
   const told: [RunResult["status"], string | undefined][] = []
   for (const end of Object.values(endings)) {
     const { status, error } = (await end()).result
@@ -246,7 +262,9 @@ test("RES-13 complete, interrupted, error, turn limit, budget and timeout are di
   ])
 })
 
-test("LOOP-01 every started run opens with run-start and ends with run-end, even if it fails", async () => {
+test("every started run opens with run-start and ends with run-end, even if it fails", {
+  tags: ["LOOP-01"],
+}, async () => {
   for (const end of Object.values(endings)) {
     const { result, records } = await end()
     const types = records.map(({ type }) => type)
@@ -257,7 +275,9 @@ test("LOOP-01 every started run opens with run-start and ends with run-end, even
   }
 })
 
-test("LOOP-01 preRun, session, turns, close of the session, postRun, result: in this order, whatever ends the run", async () => {
+test("preRun, session, turns, close of the session, postRun, result: in this order, whatever ends the run", {
+  tags: ["LOOP-01"],
+}, async () => {
   for (const [ending, end] of Object.entries(endings)) {
     const order: string[] = []
     hostConfig = { backend: noting(order, native()), hooks: hooksNoting(order) }
@@ -272,7 +292,8 @@ test("LOOP-01 preRun, session, turns, close of the session, postRun, result: in 
 })
 
 test.each(["open", "run", "close"] as const)(
-  "LOOP-01 a backend that throws in %s still gives a result, after postRun, with an end on record",
+  "a backend that throws in %s still gives a result, after postRun, with an end on record",
+  { tags: ["LOOP-01"] },
   async (place) => {
     const order: string[] = []
     const backend = noting(order, native(), place)
@@ -319,18 +340,18 @@ function noting(order: string[], backend: Backend, broken?: "open" | "run" | "cl
   }
 }
 
-test("LOOP-11 an answer without calls ends the run, with as many turns as answers", async () => {
+test("an answer without calls ends the run, with as many turns as answers", { tags: ["LOOP-11"] }, async () => {
   expect((await finish(["at once"])).result).toMatchObject({ status: "done", turns: 1 })
   expect((await finish([call("note"), call("note"), "third"])).result).toMatchObject({ status: "done", turns: 3 })
 })
 
-test("LOOP-12 a run out of turns reports it as text, with its work so far", async () => {
+test("a run out of turns reports it as text, with its work so far", { tags: ["LOOP-12"] }, async () => {
   const { result } = await finish([call("note"), call("note")], { limits: { turns: 2 } })
   expect(result).toMatchObject({ status: "failed", turns: 2, data: null })
   expect(result.error?.message).toBe("Maximum turns reached: 2.")
 })
 
-test("LOOP-13 a result is sent back in a message of role tool with the call's id", async () => {
+test("a result is sent back in a message of role tool with the call's id", { tags: ["LOOP-13"] }, async () => {
   const { model } = await finish([call("note"), "done"])
   expect(model.calls[1]?.slice(1)).toMatchObject([
     { role: "assistant", content: [{ type: "tool-call", callId: "1.0" }] },
@@ -338,7 +359,9 @@ test("LOOP-13 a result is sent back in a message of role tool with the call's id
   ])
 })
 
-test("LOOP-05 a result of more than 100,000 characters reaches the model cut, with a notice", async () => {
+test("a result of more than 100,000 characters reaches the model cut, with a notice", {
+  tags: ["LOOP-05"],
+}, async () => {
   const long = defineTool({
     name: "long",
     description: "long",
@@ -353,7 +376,7 @@ test("LOOP-05 a result of more than 100,000 characters reaches the model cut, wi
   expect(last?.role === "tool" && last.content[0]?.output[0]).toEqual({ type: "text", text })
 })
 
-test("RUN-11 the run's id appears in tools, records and keys", async () => {
+test("the run's id appears in tools, records and keys", { tags: ["RUN-11"] }, async () => {
   const seen: object[] = []
   const spy = defineTool({
     name: "spy",
@@ -370,7 +393,7 @@ test("RUN-11 the run's id appears in tools, records and keys", async () => {
   expect(records[0]).toMatchObject({ type: "run-start", runId: "ticket-7", nodeId: "main" })
 })
 
-test("HOST-14 the model's text is returned verbatim: no trimming, no parsing", async () => {
+test("the model's text is returned verbatim: no trimming, no parsing", { tags: ["HOST-14"] }, async () => {
   const said = '  {"answer": 42}\n\n```json\n{}\n```  \n'
   expect((await finish([said])).result).toMatchObject({ data: said, text: said })
 })

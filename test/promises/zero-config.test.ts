@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test("BK-18 with only ANTHROPIC_API_KEY in the environment createRuntime() runs a task", async () => {
+test("with only ANTHROPIC_API_KEY in the environment createRuntime() runs a task", { tags: ["BK-18"] }, async () => {
   const simulator = createSimulator({ script: ({ model }) => `This is ${model}.`, apiKey: "key-from-env" })
   server = await serve(simulator.fetch)
   const { result, hosts } = await runAlone(
@@ -51,7 +51,7 @@ test("BK-18 with only ANTHROPIC_API_KEY in the environment createRuntime() runs 
   expect(readFileSync(join(result.transcript.path, "000000.jsonl"), "utf8")).not.toContain("key-from-env")
 })
 
-test("BK-19 HOST-01 no configuration key is required, and each can be set", async () => {
+test("no configuration key is required, and each can be set", { tags: ["BK-19", "HOST-01"] }, async () => {
   const nothing: RuntimeConfig = {}
   expect(createRuntime(nothing)).toHaveProperty("run")
   const everything: Required<RuntimeConfig> = {
@@ -99,7 +99,7 @@ test("BK-19 HOST-01 no configuration key is required, and each can be set", asyn
 
 const defaults = { store: memoryStore, backend: native, again: createRuntime }
 
-test("HOST-11 the brand has nine strings with defaults, each of which can be changed", () => {
+test("the brand has nine strings with defaults, each of which can be changed", { tags: ["HOST-11"] }, () => {
   const { brand } = resolveConfig({}, defaults)
   const expected: Brand = {
     schemaPrefix: "longhaul",
@@ -119,7 +119,7 @@ test("HOST-11 the brand has nine strings with defaults, each of which can be cha
   }
 })
 
-test("HOST-11 a runtime with a brand shows it to web servers and receivers of webhooks", async () => {
+test("a runtime with a brand shows it to web servers and receivers of webhooks", { tags: ["HOST-11"] }, async () => {
   const receiver = await startReceiver(() => 200)
   try {
     const runtime = createRuntime({
@@ -139,7 +139,7 @@ test("HOST-11 a runtime with a brand shows it to web servers and receivers of we
   }
 })
 
-test("BK-16 any compatible server is reached by model, key and address", async () => {
+test("any compatible server is reached by model, key and address", { tags: ["BK-16"] }, async () => {
   const simulator = createSimulator({ script: ({ model }) => `I am ${model}.`, apiKey: "proxy-key" })
   server = await serve(simulator.fetch)
   const model = anthropic({ model: "vendor/some-model", apiKey: "proxy-key", baseUrl: server.url })
@@ -147,7 +147,9 @@ test("BK-16 any compatible server is reached by model, key and address", async (
   expect(result).toMatchObject({ status: "done", text: "I am vendor/some-model." })
 })
 
-test("BK-17 a fetch passed to the runtime carries every request and may rewrite its headers", async () => {
+test("a fetch passed to the runtime carries every request and may rewrite its headers", {
+  tags: ["BK-17"],
+}, async () => {
   const simulator = createSimulator({ script: () => "through" })
   const rewriting: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)
@@ -162,7 +164,7 @@ test("BK-17 a fetch passed to the runtime carries every request and may rewrite 
   expect(simulator.requests[0]?.headers).not.toHaveProperty("x-api-key")
 })
 
-test("BK-12 Node 20 is enough: a run needs no program on PATH", async () => {
+test("Node 20 is enough: a run needs no program on PATH", { tags: ["BK-12"] }, async () => {
   const { engines } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
   expect(engines.node).toBe(">=20.19")
   const { status, text, call } = await runAlone(

@@ -9,6 +9,13 @@ export function titlesIn(file: string): string[] {
   return existsSync(path) ? titlesOf(readFileSync(path, "utf8")) : []
 }
 
+/** The tags of the tests and groups of a file. */
+export function tagsIn(file: string): string[] {
+  const source = readFileSync(fileURLToPath(new URL(file, repository)), "utf8")
+  const lists = source.matchAll(/(?<!^\s*\/\/.*)\btags: \[([^\]]*)\]/gm)
+  return Array.from(lists, ([, list = ""]) => Array.from(list.matchAll(/"([^"]*)"/g), ([, tag = ""]) => tag)).flat()
+}
+
 /** The titles of tests and groups that really run, as in the source. */
 export function titlesOf(source: string): string[] {
   const titles: string[] = []

@@ -42,7 +42,7 @@ function modules(seen: PiAgentOptions[] = []): PiModules {
   }
 }
 
-test("BK-11 the transport for Codex models is passed on to Pi, and only for those", async () => {
+test("the transport for Codex models is passed on to Pi, and only for those", { tags: ["BK-11"] }, async () => {
   const seen: PiAgentOptions[] = []
   const backend = pi({ load: async () => modules(seen), piCodexTransport: "websocket" })
   const runtime = createRuntime({ backend })
@@ -52,7 +52,9 @@ test("BK-11 the transport for Codex models is passed on to Pi, and only for thos
   expect([...new Set(seen.map(({ transport }) => transport))]).toEqual(["websocket", undefined])
 })
 
-test("HOST-03 the host's function provides keys by provider; without one the environment does", async () => {
+test("the host's function provides keys by provider; without one the environment does", {
+  tags: ["HOST-03"],
+}, async () => {
   const seen: PiAgentOptions[] = []
   const asked: string[] = []
   const resolvePiApiKey = async (provider: string) => {

@@ -32,7 +32,7 @@ function boatman({ messages, lastUserText, lastToolResults: [read] }: SimulatedR
 }
 
 describe("chat in a pipe", () => {
-  test("OBS-08 each line of a chat is an exchange that continues from the previous ones", async () => {
+  test("each line of a chat is an exchange that continues from the previous ones", { tags: ["OBS-08"] }, async () => {
     const { requests } = await simulate({ script: boatman })
     const { code, stdout, stderr } = await chat(["My boat is the Petrel.", "", "Read the tide.", "Which boat is mine?"])
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
@@ -53,7 +53,7 @@ describe("chat in a pipe", () => {
     ])
   })
 
-  test("OBS-08 /clear starts a new conversation, and /turns counts from there", async () => {
+  test("/clear starts a new conversation, and /turns counts from there", { tags: ["OBS-08"] }, async () => {
     await simulate({ script: boatman })
     const lines = [
       "My boat is the Petrel.",
@@ -75,7 +75,7 @@ describe("chat in a pipe", () => {
     ])
   })
 
-  test("OBS-08 a chat with one message as argument answers it without waiting for more", async () => {
+  test("a chat with one message as argument answers it without waiting for more", { tags: ["OBS-08"] }, async () => {
     const { requests } = await simulate({ script: boatman })
     const { code, stdout } = await longhaul(["chat", "--model", "anthropic:claude-haiku-4-5", "Read", "the tide."])
     expect(code).toBe(0)
@@ -86,7 +86,9 @@ describe("chat in a pipe", () => {
     ])
   })
 
-  test("OBS-08 a chat uses LONGHAUL_MODEL, LONGHAUL_STORE and LONGHAUL_MAX_TURNS, and --model overrides them", async () => {
+  test("a chat uses LONGHAUL_MODEL, LONGHAUL_STORE and LONGHAUL_MAX_TURNS, and --model overrides them", {
+    tags: ["OBS-08"],
+  }, async () => {
     const { requests } = await simulate({ script: boatman })
     const variables = {
       LONGHAUL_MODEL: "anthropic:from-environment",
@@ -104,7 +106,7 @@ describe("chat in a pipe", () => {
     expect(requests.slice(1).map(({ model }) => model)).toEqual(["claude-haiku-4-5", "claude-haiku-4-5"])
   })
 
-  test("OBS-08 a chat needs only OPENROUTER_API_KEY", async () => {
+  test("a chat needs only OPENROUTER_API_KEY", { tags: ["OBS-08"] }, async () => {
     const { requests } = await simulate({ script: boatman, apiKey: "key-of-the-router" })
     const detour = join(place.home, "detour.mjs")
     await writeFile(detour, detourTo("new URL(process.env.ANTHROPIC_BASE_URL).port"))

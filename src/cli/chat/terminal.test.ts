@@ -75,7 +75,9 @@ const textsOf = (messages: readonly { readonly role: string; readonly content: r
     content.map((part) => `${role}: ${"text" in part ? part.text : (part as { type: string }).type}`),
   )
 
-test("OBS-08 a chat shows prompt, answer, usage and the prompt again; Ctrl-D leaves with 0", async () => {
+test("a chat shows prompt, answer, usage and the prompt again; Ctrl-D leaves with 0", {
+  tags: ["OBS-08"],
+}, async () => {
   const { model, terminal, ended, type, asked } = sitDown([
     { parts: [{ text: "Aye, Petrel." }], usage: { inputTokens: 1000, outputTokens: 100, costUsd: 0.0123 } },
     "Petrel, you said.",

@@ -118,7 +118,7 @@ const attacks: readonly (readonly [string, string])[] = [
   ["a very long reference", `open/${"a/".repeat(400)}secret.md`],
 ]
 
-describe.each(Object.keys(stores))("KB-10 on a store in %s", (store) => {
+describe.each(Object.keys(stores))("on a store in %s", { tags: ["KB-10"] }, (store) => {
   test.each(attacks)("a reference with %s is refused", async (_, ref) => {
     const error = await call(tools[store]?.[0], { ref }).then(
       (text) => new Error(`It returned ${String(text)}`),
@@ -151,7 +151,7 @@ describe.each(Object.keys(stores))("KB-10 on a store in %s", (store) => {
   })
 })
 
-describe("KB-10 folders that a host passes", () => {
+describe("folders that a host passes", { tags: ["KB-10"] }, () => {
   test.each(["../other", "/etc", "a/../b", "", ".", ".hidden", "a//b", "a\\b", "a/\0", "a:b", "%2e%2e", 7, null])(
     "%j is config_invalid",
     (folder) => {

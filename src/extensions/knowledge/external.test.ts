@@ -33,7 +33,7 @@ async function contentOf(store: ReturnType<typeof memoryStore>): Promise<readonl
   return files.map((bytes) => new TextDecoder().decode(bytes ?? undefined))
 }
 
-describe("KB-05 KB-07 an external document", () => {
+describe("an external document", { tags: ["KB-05", "KB-07"] }, () => {
   test("an external document is read over the guarded fetch, once per run, as a whole and by section", async () => {
     const web = await startWeb((_, response) => {
       response.setHeader("content-type", "text/html; charset=utf-8")
@@ -82,7 +82,7 @@ describe("KB-05 KB-07 an external document", () => {
   })
 })
 
-describe("KB-11 the headers of an external document", () => {
+describe("the headers of an external document", { tags: ["KB-11"] }, () => {
   test("the headers of an external document reach its server, and no model, record, result or state, also if the server repeats them", async () => {
     const web = await startWeb((request, response) => {
       response.end(`You sent ${request.headers.authorization} and ${request.headers["x-api-key"]} to ${request.url}`)

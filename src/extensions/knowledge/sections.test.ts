@@ -4,7 +4,7 @@ import { type Section, splitSections } from "./sections.ts"
 const markdown = (text: string) => splitSections({ text, kind: "markdown" })
 const slugs = (sections: readonly Section[]) => sections.map(({ slug }) => slug)
 
-describe("KB-02 Markdown is split at its headings", () => {
+describe("Markdown is split at its headings", { tags: ["KB-02"] }, () => {
   test("Markdown is split at headings of both kinds, with what comes before the first one", () => {
     const sections = markdown("Before.\n\n# One #\n\ntext\n\nTwo\n---\n\nmore\n\n### *Three* [here](x.md)\n")
     expect(sections.map(({ slug, title, trail, text }) => [slug, title, trail, text])).toEqual([

@@ -60,7 +60,9 @@ const put = (store: Store, path: string, text: string) => {
 const readWrite = { mode: "read-write" } as const
 
 describe("memory", () => {
-  test("MEM-03 memory survives a run: Memorize writes, later runs have it in their prompt and find it with Recall", async () => {
+  test("memory survives a run: Memorize writes, later runs have it in their prompt and find it with Recall", {
+    tags: ["MEM-03"],
+  }, async () => {
     const store = memoryStore()
     const first = await runWith(store, readWrite, [memorize("The tests need Redis on port 6380.")])
     expect(first.result).toMatchObject({ status: "done", toolCalls: [{ status: "ok" }] })
@@ -72,7 +74,7 @@ describe("memory", () => {
     expect(second.outputs[1]).toBe("Nothing is remembered about this.")
   })
 
-  test("MEM-01 memory has profile, rules, lessons and episodes", async () => {
+  test("memory has profile, rules, lessons and episodes", { tags: ["MEM-01"] }, async () => {
     const store = memoryStore()
     await put(store, "profile.md", "We sell tea.")
     await put(store, "rules.md", "Never push to main.")
@@ -96,7 +98,9 @@ describe("memory", () => {
     expect(outputs[3]).toBe("Nothing is remembered about this.")
   })
 
-  test("MEM-02 read-only memory offers no Memorize and writes nothing; memory that is off reads nothing", async () => {
+  test("read-only memory offers no Memorize and writes nothing; memory that is off reads nothing", {
+    tags: ["MEM-02"],
+  }, async () => {
     const store = memoryStore()
     await put(store, "rules.md", "Never push to main.")
     const readOnly = await runWith(store, { mode: "read-only" }, [memorize("x")])
@@ -106,7 +110,7 @@ describe("memory", () => {
     expect(await store.list(base)).toEqual(["rules.md"])
   })
 
-  test("STO-05 the scope global is treated as the workspace's, with a warning", async () => {
+  test("the scope global is treated as the workspace's, with a warning", { tags: ["STO-05"] }, async () => {
     const store = memoryStore()
     const { result } = await runWith(store, { ...readWrite, scope: "global" }, [memorize("Shared?")])
     expect(result.warnings).toMatchObject([{ code: "memory_scope" }])

@@ -78,7 +78,9 @@ describe("skills on disk", () => {
   const folders = (all: Readonly<Record<string, string>>, at = ".longhaul/skills") =>
     Object.fromEntries(Object.entries(all).map(([name, content]) => [`${at}/${name}/SKILL.md`, content]))
 
-  test("SK-01 SK-02 12 skills that use every field of the standard load without a warning", async () => {
+  test("12 skills that use every field of the standard load without a warning", {
+    tags: ["SK-01", "SK-02"],
+  }, async () => {
     const { names, warnings, system, result, journal } = await runWith({ trusted: true }, workspace(folders(valid)))
     expect(warnings).toEqual([])
     expect(names).toEqual(Object.keys(valid).sort())
@@ -125,7 +127,9 @@ describe("skills on disk", () => {
     expect(warnings[0]).toContain(warning)
   })
 
-  test("SK-01 skills are found in three folders, the first of a name is used, and none unless the workspace is trusted", async () => {
+  test("skills are found in three folders, the first of a name is used, and none unless the workspace is trusted", {
+    tags: ["SK-01"],
+  }, async () => {
     const env = workspace({
       ".longhaul/skills/a/SKILL.md": text("name: a\ndescription: Ours."),
       ".agents/skills/a/SKILL.md": text("name: a\ndescription: Theirs."),
@@ -143,7 +147,9 @@ describe("skills on disk", () => {
     expect((await runWith({ folders: [".claude/skills"] }, env)).names).toEqual(["b", "c"])
   })
 
-  test("SK-02 the bodies and pages of skills are read on demand, and autoload: false lists nothing in the prompt", async () => {
+  test("the bodies and pages of skills are read on demand, and autoload: false lists nothing in the prompt", {
+    tags: ["SK-02"],
+  }, async () => {
     const env = workspace({
       ".agents/skills/pdf/SKILL.md": text("name: pdf\ndescription: Reads PDFs.\nallowed-tools: Bash", "Body of pdf."),
       ".agents/skills/pdf/pages/forms.md": "Forms.",
@@ -279,7 +285,7 @@ describe("skills given with a run", () => {
     fetch: nodeFetch({ allow: ["127.0.0.1", "localhost"] }),
   })
 
-  test("SK-03 skills given with a run replace those on disk for that run", async () => {
+  test("skills given with a run replace those on disk for that run", { tags: ["SK-03"] }, async () => {
     const given = [{ name: "inline", description: "Inline.", body: "Body.", pages: { "pages/p.md": "Page." } }]
     const { names, outputs } = await runWith({ trusted: true, skills: given }, env(), [
       page("inline"),
@@ -291,7 +297,7 @@ describe("skills given with a run", () => {
     expect(none).toMatchObject({ names: [], system: undefined })
   })
 
-  test("SK-05 each URL is fetched once per run, and again by the next run", async () => {
+  test("each URL is fetched once per run, and again by the next run", { tags: ["SK-05"] }, async () => {
     const server = await counting((path) => ({ body: path === "/skill" ? text("name: x", "Of the web.") : "A page." }))
     const url = `http://${server.host}/skill`
     const pages = { "pages/p.md": { url: `http://${server.host}/p` } }
@@ -333,7 +339,7 @@ describe("skills given with a run", () => {
     expect(outputs[0] + journal).not.toContain(secret)
   })
 
-  test("SK-04 skills outside allowedHosts throw, and make 0 connections", async () => {
+  test("skills outside allowedHosts throw, and make 0 connections", { tags: ["SK-04"] }, async () => {
     const server = await counting(() => ({ body: "never" }))
     const url = `http://${server.host}/skill`
     const skill = { name: "web", description: "d", url }
@@ -349,7 +355,7 @@ describe("skills given with a run", () => {
     expect(server.count()).toBe(1)
   })
 
-  test("SK-04 a redirect to another host is refused, and that host gets no connection", async () => {
+  test("a redirect to another host is refused, and that host gets no connection", { tags: ["SK-04"] }, async () => {
     const other = await counting(() => ({ body: "stolen" }))
     const port = other.host.split(":")[1]
     const server = await counting((path) =>
@@ -398,7 +404,7 @@ describe("skills given with a run", () => {
   })
 })
 
-test("PAU-08 skills can be given again on resume, and are then the new ones", async () => {
+test("skills can be given again on resume, and are then the new ones", { tags: ["PAU-08"] }, async () => {
   const store = memoryStore()
   const gate = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
   const of = (body: string) => skills({ skills: [{ name: "a", description: `Says ${body}.`, body }] })

@@ -30,7 +30,9 @@ const names = (of: AgentTools) => of.listTools().map(({ name }) => name)
 const code = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code
 
 describe("createAgentTools", () => {
-  test("TOOL-19 TOOL-20 TOOL-37 createAgentTools has nine tools, or four read-only ones, without a loop or a transport", async () => {
+  test("createAgentTools has nine tools, or four read-only ones, without a loop or a transport", {
+    tags: ["TOOL-19", "TOOL-20", "TOOL-37"],
+  }, async () => {
     expect(names(tools())).toEqual([
       ...["Read", "List", "Glob", "Grep"],
       ...["Write", "Edit", "MultiEdit", "ApplyPatch", "Bash"],
@@ -73,7 +75,7 @@ describe("createAgentTools", () => {
     expect(kernel.tool("Write")).toBeUndefined()
   })
 
-  test("TOOL-21 custom tools are added; a duplicate name is rejected", async () => {
+  test("custom tools are added; a duplicate name is rejected", { tags: ["TOOL-21"] }, async () => {
     const own = defineTool({
       name: "hello",
       description: "Says hello.",
@@ -94,7 +96,7 @@ describe("configuration of createAgentTools", () => {
     ["no root", () => ({ root: "" })],
     ["another root that is not there", () => ({ roots: [join(base, "nowhere")] })],
     ["a sandbox that nobody knows", () => ({ sandbox: "maybe" })],
-  ])("TOOL-28 TOOL-29 %s throws a StartupError immediately, with a fix", (_, options) => {
+  ])("%s throws a StartupError immediately, with a fix", { tags: ["TOOL-28", "TOOL-29"] }, (_, options) => {
     try {
       tools(options() as AgentToolsOptions)
     } catch (error) {
@@ -108,13 +110,13 @@ describe("configuration of createAgentTools", () => {
     throw new Error("it should have been refused")
   })
 
-  test("TOOL-28 the configuration is frozen", () => {
+  test("the configuration is frozen", { tags: ["TOOL-28"] }, () => {
     const kernel = tools()
     expect(Object.isFrozen(kernel)).toBe(true)
     expect(Object.isFrozen(kernel.listTools())).toBe(true)
   })
 
-  test("HOST-06 additional roots are accessible; TOOL-02 TOOL-34 no other path is", async () => {
+  test("additional roots are accessible; no other path is", { tags: ["HOST-06", "TOOL-02", "TOOL-34"] }, async () => {
     const other = join(base, `other-${count}`)
     mkdirSync(other)
     writeFileSync(join(other, "b.txt"), "other")
@@ -136,7 +138,7 @@ describe("configuration of createAgentTools", () => {
     expect(readFileSync(join(base, "secret.txt"), "utf8")).toBe("secret")
   })
 
-  test("TOOL-35 confinement can be disabled", async () => {
+  test("confinement can be disabled", { tags: ["TOOL-35"] }, async () => {
     writeFileSync(join(base, "outside.txt"), "outside")
     const { text } = await tools({ confine: false }).callTool("Read", { path: "../outside.txt" })
     expect(text).toBe("1\toutside")
@@ -151,7 +153,7 @@ describe("configuration of createAgentTools", () => {
 })
 
 describe("calls of createAgentTools", () => {
-  test("TOOL-30 TOOL-33 calls run in parallel; writes to the same path are serialised", async () => {
+  test("calls run in parallel; writes to the same path are serialised", { tags: ["TOOL-30", "TOOL-33"] }, async () => {
     const kernel = tools()
     await kernel.callTool("Write", { path: "log", content: "start\n" })
     const edits = Array.from({ length: 20 }, (_, index) =>

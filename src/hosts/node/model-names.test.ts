@@ -14,7 +14,7 @@ const failure = (work: () => unknown): LonghaulError => {
   throw new Error("it should have failed")
 }
 
-test("BK-08 a model name is provider and model; the model may contain colons and slashes", () => {
+test("a model name is provider and model; the model may contain colons and slashes", { tags: ["BK-08"] }, () => {
   expect(parseModelName("openai:gpt-5.5")).toEqual({ provider: "openai", model: "gpt-5.5" })
   expect(parseModelName("openrouter:vendor/model:free")).toEqual({ provider: "openrouter", model: "vendor/model:free" })
   for (const name of ["", "gpt-5.5", ":x", "openai:"]) {
@@ -25,7 +25,9 @@ test("BK-08 a model name is provider and model; the model may contain colons and
   }
 })
 
-test("BK-08 BK-15 every provider in the table creates a model from its name, and names its missing key", () => {
+test("every provider in the table creates a model from its name, and names its missing key", {
+  tags: ["BK-08", "BK-15"],
+}, () => {
   for (const { name, keyNames } of namedProviders) {
     if (keyNames.length > 0) {
       const error = failure(() => namedModel(`${name}:m`, {}))

@@ -52,7 +52,7 @@ test("a message counts its texts, calls, results and media", () => {
   expect(estimateMessage(image)).toBeGreaterThan(1_000)
 })
 
-test("CMP-03 the input of a first turn is its system prompt, its tools and its messages", () => {
+test("the input of a first turn is its system prompt, its tools and its messages", { tags: ["CMP-03"] }, () => {
   const messages: Message[] = [{ role: "user", content: [{ type: "text", text: "Count the sheep." }] }]
   const tools = [{ name: "Count", description: "Counts.", inputSchema: { type: "object" as const } }]
   const bare = estimateFirstTurnInput({ messages })

@@ -5,7 +5,9 @@ import { createRedactor } from "./redactor.ts"
 
 const redactor = createRedactor({ NAME: "correct-horse-battery" })
 
-test("APR-06 what is shown has no fields with secret names, tokens or known values, and keeps everything else", () => {
+test("what is shown has no fields with secret names, tokens or known values, and keeps everything else", {
+  tags: ["APR-06"],
+}, () => {
   const args = {
     url: "https://host/",
     headers: { authorization: "Bearer x", api_key: "short", accept: "text/html" },

@@ -35,7 +35,9 @@ async function finish(config: RuntimeConfig, steps: readonly ScriptedStep[] = [c
 
 const bytesOf = (text: string | null | undefined) => new TextEncoder().encode(text ?? "").length
 
-test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is passed on completely; the transcript has both ends and its path", async () => {
+test("a result over the cap is passed on completely; the transcript has both ends and its path", {
+  tags: ["HOST-04", "OFF-01", "OFF-02", "TOOL-03"],
+}, async () => {
   const persisted: Parameters<PersistArtifact>[0][] = []
   const persistArtifact: PersistArtifact = (artifact) => {
     persisted.push(artifact)
@@ -62,7 +64,9 @@ test("HOST-04 OFF-01 OFF-02 TOOL-03 a result over the cap is passed on completel
   expect(records.filter(({ type }) => type === "warning")).toMatchObject([warning])
 })
 
-test("OFF-01 a result with few characters and many bytes is cut at 256 KB and passed on completely", async () => {
+test("a result with few characters and many bytes is cut at 256 KB and passed on completely", {
+  tags: ["OFF-01"],
+}, async () => {
   const wide = "潮".repeat(90_000)
   const kept: number[] = []
   const tools = [
@@ -74,7 +78,9 @@ test("OFF-01 a result with few characters and many bytes is cut at 256 KB and pa
   expect(result.toolCalls[0]?.result).toContain("the complete output is at /kept/1]")
 })
 
-test("OFF-03 TOOL-03 without a destination, or if it declines, a result is cut and says so", async () => {
+test("without a destination, or if it declines, a result is cut and says so", {
+  tags: ["OFF-03", "TOOL-03"],
+}, async () => {
   for (const config of [{}, { persistArtifact: () => null }]) {
     const { result } = await finish(config)
     expect(result.toolCalls[0]?.result).toMatch(/^begin é+\n\[cut: \d+ bytes omitted\]$/)

@@ -131,7 +131,9 @@ describe("an extension", () => {
     expect(result.warnings).toMatchObject([{ code: "tool_changed", message: expect.stringContaining("Note") }])
   })
 
-  test("PAU-08 an extension that is passed again on resume is opened anew and recorded again", async () => {
+  test("an extension that is passed again on resume is opened anew and recorded again", {
+    tags: ["PAU-08"],
+  }, async () => {
     const store = memoryStore()
     const pausing = { hooks: { gateBeforeTool: () => ({ allow: false, reason: "Ask." }) } } as const
     const first = noting("skills", () => ({ instructions: "Old skills.", tools: [tool("SkillPage")] }))

@@ -12,7 +12,7 @@ const sentence = (bytes: number) =>
 const isWellFormed = (text: string) => wellFormed(text) === text
 
 describe("the preview of a long result", () => {
-  test("OFF-07 an array is described by its count, its bytes and its first item", () => {
+  test("an array is described by its count, its bytes and its first item", { tags: ["OFF-07"] }, () => {
     const text = JSON.stringify(
       Array.from({ length: 300 }, (_, id) => ({ id, name: `n${id}`, tags: ["a", null, true] })),
     )
@@ -22,7 +22,7 @@ describe("the preview of a long result", () => {
     expect(preview("[]")).toBe(`JSON array, 0 items, 2 bytes.\n${sentence(2)}`)
   })
 
-  test("OFF-07 an object is described by its keys with their kinds", () => {
+  test("an object is described by its keys with their kinds", { tags: ["OFF-07"] }, () => {
     const value = { items: [1, 2], total: 2, next: null, ok: true, text: "x".repeat(200), page: { a: 1 }, "a\nb": "s" }
     const text = JSON.stringify(value)
     expect(preview(text)).toBe(
@@ -31,18 +31,18 @@ describe("the preview of a long result", () => {
     )
   })
 
-  test("OFF-07 any other text is shown by its first characters", () => {
+  test("any other text is shown by its first characters", { tags: ["OFF-07"] }, () => {
     expect(preview("abcdef".repeat(100), 10)).toBe(`abcdefabcd\n${sentence(600)}`)
     expect(preview('{"broken": ', 500)).toBe(`{"broken": \n${sentence(11)}`)
     expect(preview('"a JSON text"')).toBe(`"a JSON text"\n${sentence(13)}`)
   })
 
-  test("OFF-07 a preview is not cut inside a character", () => {
+  test("a preview is not cut inside a character", { tags: ["OFF-07"] }, () => {
     expect(preview("😀".repeat(10), 5)).toBe(`😀😀\n${sentence(40)}`)
     expect(isWellFormed(preview(JSON.stringify(["😀".repeat(90)]), 60))).toBe(true)
   })
 
-  test("OFF-07 a preview keeps its length and names the ref, whatever the result is", () => {
+  test("a preview keeps its length and names the ref, whatever the result is", { tags: ["OFF-07"] }, () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string({ unit: "binary" }), fc.json()),
@@ -60,7 +60,7 @@ describe("the preview of a long result", () => {
   test.each([
     ["arrays", "[".repeat(10_000) + "]".repeat(10_000)],
     ["objects", `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`],
-  ])("OFF-07 JSON of 10,000 nested %s has a short preview", (_, text) => {
+  ])("JSON of 10,000 nested %s has a short preview", { tags: ["OFF-07"] }, (_, text) => {
     expect(preview(text).length).toBeLessThan(700)
     expect(preview(text)).toContain('ref "3.1"')
   })

@@ -22,7 +22,9 @@ const usageOf = (tokens: number | null, costUsd: number | null): Usage => ({
 const never = new AbortController().signal
 const call = { parts: [{ toolCall: { name: "look", args: {} } }] }
 
-test("LOOP-09 LOOP-10 for random prices, failures and unreported usage, no limit is exceeded by more than one call", async () => {
+test("for random prices, failures and unreported usage, no limit is exceeded by more than one call", {
+  tags: ["LOOP-09", "LOOP-10"],
+}, async () => {
   const calls = fc.array(
     fc.record({
       bound: fc.integer({ min: 1, max: 500 }),
@@ -109,7 +111,9 @@ test("a $0.05 limit over 20 parallel runs of one ledger is exceeded by at most o
   expect(spent).toBeLessThanOrEqual(0.05 + 0.004 + 0.002)
 })
 
-test("LOOP-10 a run stops before the call that its budget does not allow, with its actual usage", async () => {
+test("a run stops before the call that its budget does not allow, with its actual usage", {
+  tags: ["LOOP-10"],
+}, async () => {
   const usage = { inputTokens: 600, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
   const model = scriptedModel([
     { ...call, usage },
@@ -125,7 +129,9 @@ test("LOOP-10 a run stops before the call that its budget does not allow, with i
   })
 })
 
-test("HOST-02 cost comes from resolvePricing, then the included table; an unknown price is null, never 0", async () => {
+test("cost comes from resolvePricing, then the included table; an unknown price is null, never 0", {
+  tags: ["HOST-02"],
+}, async () => {
   const usage = { inputTokens: 1_000_000, outputTokens: 1_000_000, cacheReadTokens: 0, cacheWriteTokens: 0 }
   const step = { parts: [{ text: "ok" }], usage }
   const known = { ...scriptedModel([step, step]), provider: "anthropic", id: "claude-sonnet-4-5" }

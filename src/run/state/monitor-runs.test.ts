@@ -56,7 +56,9 @@ test("a due heartbeat is written, however many runs there are", async () => {
   await end()
 })
 
-test("ASY-09 a run writes its state at most once in 500 ms, however often its activity changes", async () => {
+test("a run writes its state at most once in 500 ms, however often its activity changes", {
+  tags: ["ASY-09"],
+}, async () => {
   const { writes, projections, end } = monitorAll(1)
   const [projection] = projections as [RunProjection]
   await vi.advanceTimersByTimeAsync(4 * TICK_MS)
@@ -69,7 +71,9 @@ test("ASY-09 a run writes its state at most once in 500 ms, however often its ac
   await end()
 })
 
-test("ASY-09 a run whose activity does not change writes its state only as a sign of life, every 20 s", async () => {
+test("a run whose activity does not change writes its state only as a sign of life, every 20 s", {
+  tags: ["ASY-09"],
+}, async () => {
   const { writes, projections, end } = monitorAll(1)
   const [projection] = projections as [RunProjection]
   await vi.advanceTimersByTimeAsync(4 * TICK_MS)

@@ -15,7 +15,7 @@ const coder = backend("coder", ["tools", "code_execution", "file_access"], { ...
 const seer = backend("seer", ["tools", "vision", "code_execution"], { ...price(0.005), latencyMs: 2000 })
 const all = [plain, coder, seer]
 
-describe("CAP-07 CAP-08 features", () => {
+describe("features", { tags: ["CAP-07", "CAP-08"] }, () => {
   const names = [
     "streaming",
     "tools",
@@ -51,23 +51,23 @@ test.each<[string, readonly Feature[], readonly string[], boolean, readonly Feat
   expect(featuresIn(capabilities, named, hasServers)).toEqual(expected)
 })
 
-describe("SEL-03 SEL-04 SEL-05 SEL-10 what the work needs", () => {
+describe("what the work needs", { tags: ["SEL-03", "SEL-04", "SEL-05", "SEL-10"] }, () => {
   test.each<[string, readonly string[], string, readonly Feature[], readonly Feature[]]>([
-    ["SEL-03 a tool that reads", ["Read"], "", [], ["file_access"]],
-    ["SEL-03 a tool that writes, in any case", ["reWRITE"], "", [], ["file_access"]],
-    ["SEL-03 a tool for files", ["open_file"], "", [], ["file_access"]],
-    ["SEL-03 a tool for the web", ["WebSearch"], "", [], ["web_access"]],
-    ["SEL-03 a tool that fetches", ["fetchPage"], "", [], ["web_access"]],
-    ["SEL-03 a tool that executes", ["EXECUTE"], "", [], ["code_execution"]],
-    ["SEL-03 a tool for code", ["code_runner"], "", [], ["code_execution"]],
+    ["a tool that reads", ["Read"], "", [], ["file_access"]],
+    ["a tool that writes, in any case", ["reWRITE"], "", [], ["file_access"]],
+    ["a tool for files", ["open_file"], "", [], ["file_access"]],
+    ["a tool for the web", ["WebSearch"], "", [], ["web_access"]],
+    ["a tool that fetches", ["fetchPage"], "", [], ["web_access"]],
+    ["a tool that executes", ["EXECUTE"], "", [], ["code_execution"]],
+    ["a tool for code", ["code_runner"], "", [], ["code_execution"]],
     ["a tool without such words", ["send"], "", [], []],
-    ["SEL-04 a task about an image", [], "Describe the Image.", [], ["vision"]],
-    ["SEL-04 a task about a picture", [], "a picture", [], ["vision"]],
-    ["SEL-04 a task about a screenshot", [], "the screenshot", [], ["vision"]],
-    ["SEL-04 a task that implements", [], "implement it", [], ["code_execution"]],
-    ["SEL-04 a task that builds", [], "Build it", [], ["code_execution"]],
-    ["SEL-05 the same need twice", ["Read", "Write", "run_code"], "write code", [], ["file_access", "code_execution"]],
-    ["SEL-10 what the caller requires", ["Read"], "", ["audio", "file_access"], ["audio", "file_access"]],
+    ["a task about an image", [], "Describe the Image.", [], ["vision"]],
+    ["a task about a picture", [], "a picture", [], ["vision"]],
+    ["a task about a screenshot", [], "the screenshot", [], ["vision"]],
+    ["a task that implements", [], "implement it", [], ["code_execution"]],
+    ["a task that builds", [], "Build it", [], ["code_execution"]],
+    ["the same need twice", ["Read", "Write", "run_code"], "write code", [], ["file_access", "code_execution"]],
+    ["what the caller requires", ["Read"], "", ["audio", "file_access"], ["audio", "file_access"]],
   ])("what the work needs is found: %s", (_, tools, task, stated, expected) => {
     const found = requirementsOf(
       tools.map((name) => ({ name })),
@@ -79,17 +79,17 @@ describe("SEL-03 SEL-04 SEL-05 SEL-10 what the work needs", () => {
   })
 })
 
-describe("SEL-01 SEL-02 SEL-06 SEL-07 SEL-08 SEL-09 the choice", () => {
+describe("the choice", { tags: ["SEL-01", "SEL-02", "SEL-06", "SEL-07", "SEL-08", "SEL-09"] }, () => {
   test.each<[string, readonly Feature[], Selection, string]>([
-    ["SEL-01 SEL-08 by default the first capable one", ["tools"], {}, "plain"],
-    ["SEL-08 the first that has all", ["code_execution"], {}, "coder"],
-    ["SEL-06 the cheapest of the capable", ["code_execution"], { strategy: "cost_optimized" }, "seer"],
-    ["SEL-06 the cheapest of all", ["tools"], { strategy: "cost_optimized" }, "plain"],
-    ["SEL-07 the fastest of the capable", ["tools"], { strategy: "latency_optimized" }, "coder"],
-    ["SEL-02 the preferred one", ["tools"], { preferred: "seer", strategy: "cost_optimized" }, "seer"],
-    ["SEL-02 a preferred one that is not capable falls through", ["file_access"], { preferred: "seer" }, "coder"],
-    ["SEL-02 a preferred one that is not registered falls through", ["vision"], { preferred: "other" }, "seer"],
-    ["SEL-09 none is capable", ["audio"], {}, "native"],
+    ["by default the first capable one", ["tools"], {}, "plain"],
+    ["the first that has all", ["code_execution"], {}, "coder"],
+    ["the cheapest of the capable", ["code_execution"], { strategy: "cost_optimized" }, "seer"],
+    ["the cheapest of all", ["tools"], { strategy: "cost_optimized" }, "plain"],
+    ["the fastest of the capable", ["tools"], { strategy: "latency_optimized" }, "coder"],
+    ["the preferred one", ["tools"], { preferred: "seer", strategy: "cost_optimized" }, "seer"],
+    ["a preferred one that is not capable falls through", ["file_access"], { preferred: "seer" }, "coder"],
+    ["a preferred one that is not registered falls through", ["vision"], { preferred: "other" }, "seer"],
+    ["none is capable", ["audio"], {}, "native"],
   ])("a backend is chosen: %s", (_, requires, selection, expected) => {
     const { backend: chosen, reasons } = selectBackend(all, fallback, requires, selection)
     expect(chosen.name).toBe(expected)
@@ -97,7 +97,7 @@ describe("SEL-01 SEL-02 SEL-06 SEL-07 SEL-08 SEL-09 the choice", () => {
   })
 })
 
-test("SEL-07 measured latencies change the choice", () => {
+test("measured latencies change the choice", { tags: ["SEL-07"] }, () => {
   const choose = (latencies: ReadonlyMap<string, number>) =>
     selectBackend(all, fallback, ["tools"], { strategy: "latency_optimized" }, latencies)
   expect(choose(new Map()).backend.name).toBe("coder")

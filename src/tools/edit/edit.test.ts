@@ -19,7 +19,7 @@ async function call(name: string, args: JsonObject, content: string | Uint8Array
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
 describe("Edit", () => {
-  test("TOOL-11 Edit replaces the only occurrence and reports its line", async () => {
+  test("Edit replaces the only occurrence and reports its line", { tags: ["TOOL-11"] }, async () => {
     const { isError, text, bytes } = await call("Edit", { oldText: "two", newText: "2" }, "one\ntwo\nthree\n")
     expect({ isError, text, content: textOf(bytes) }).toEqual({
       isError: false,
@@ -28,7 +28,9 @@ describe("Edit", () => {
     })
   })
 
-  test("TOOL-11 Edit rejects a text that occurs more than once, with the lines, unless replaceAll is set", async () => {
+  test("Edit rejects a text that occurs more than once, with the lines, unless replaceAll is set", {
+    tags: ["TOOL-11"],
+  }, async () => {
     const refused = await call("Edit", { oldText: "a", newText: "b" }, "a\nx\na\n")
     expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("2 times in a.txt (lines 1, 3)") })
     expect(textOf(refused.bytes)).toBe("a\nx\na\n")
@@ -69,7 +71,9 @@ describe("Edit", () => {
     expect(textOf(bytes)).toBe("x\r\ny\r\nz\r\nc\n")
   })
 
-  test("TOOL-36 Edit keeps encodings and byte order marks: UTF-8, UTF-16 of both kinds, Latin-1", async () => {
+  test("Edit keeps encodings and byte order marks: UTF-8, UTF-16 of both kinds, Latin-1", {
+    tags: ["TOOL-36"],
+  }, async () => {
     for (const encoding of ["utf-8-bom", "utf-16le", "utf-16be", "latin1"] as const) {
       const before = encodeText({ text: "é one\n", encoding })
       const { bytes } = await call("Edit", { oldText: "one", newText: "ü" }, before as Uint8Array)

@@ -45,7 +45,7 @@ async function edit(args: JsonObject, content: string | Uint8Array = written(thr
   }
 }
 
-describe("TOOL-15 NotebookEdit", () => {
+describe("NotebookEdit", { tags: ["TOOL-15"] }, () => {
   test("NotebookEdit has effect once and runs alone", () => {
     expect(notebookEditTool()).toMatchObject({
       name: "NotebookEdit",

@@ -22,7 +22,7 @@ const project = {
   "c.tsx": "none",
 }
 
-describe("TOOL-12 Grep modes", () => {
+describe("Grep modes", { tags: ["TOOL-12"] }, () => {
   test("mode files prints paths, mode count prints matching lines per file", async () => {
     expect(await grep(project, { pattern: "x", mode: "files" })).toBe("a.ts\nb.md")
     expect(await grep(project, { pattern: "x", mode: "count" })).toBe("a.ts:2\nb.md:3")
@@ -43,7 +43,7 @@ describe("TOOL-12 Grep modes", () => {
   })
 })
 
-describe("TOOL-12 Grep context lines", () => {
+describe("Grep context lines", { tags: ["TOOL-12"] }, () => {
   test("the options before, after and context print each line once, with a separator between groups", async () => {
     expect(await grep(project, { pattern: "two|four", before: 1, path: "a.ts" })).toBe(
       "a.ts-1-one\na.ts:2:two x\na.ts-3-three\na.ts:4:four x",
@@ -61,7 +61,7 @@ describe("TOOL-12 Grep context lines", () => {
   })
 })
 
-describe("TOOL-12 Grep multiline", () => {
+describe("Grep multiline", { tags: ["TOOL-12"] }, () => {
   const text = { "a.txt": "begin {\r\n  x\r\n}\r\nother\r\nbegin { y }\r\n" }
 
   test("multiline prints all lines of the shortest match", async () => {

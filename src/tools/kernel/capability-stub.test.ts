@@ -9,7 +9,7 @@ describe("capabilityStub", () => {
   const stub = capabilityStub({ name: "Deploy", description: "Brings a version to production." })
   const dispatcher = createDispatcher([stub])
 
-  test("TOOL-18 capabilityStub offers a tool to the model", () => {
+  test("capabilityStub offers a tool to the model", { tags: ["TOOL-18"] }, () => {
     expect(dispatcher.listTools()).toEqual([
       { name: "Deploy", description: "Brings a version to production.", inputSchema: { type: "object" } },
     ])
@@ -17,7 +17,8 @@ describe("capabilityStub", () => {
   })
 
   test.each([{}, { version: "1.2.3", force: true }])(
-    "TOOL-18 capabilityStub rejects every call, whatever its arguments: %j",
+    "capabilityStub rejects every call, whatever its arguments: %j",
+    { tags: ["TOOL-18"] },
     async (args) => {
       const { isError, text } = await dispatcher.callTool("Deploy", args, context)
       expect(isError).toBe(true)

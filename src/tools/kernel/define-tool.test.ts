@@ -36,7 +36,7 @@ describe("defineTool", () => {
     expect(tool.inputSchema).toEqual({ type: "object", properties: { a: { type: "number" } } })
   })
 
-  test("TOOL-24 defineTool passes arguments and context to run", () => {
+  test("defineTool passes arguments and context to run", { tags: ["TOOL-24"] }, () => {
     const tool = defineTool({ ...complete, run: (...received: unknown[]) => received })
     expect(tool.run({ a: 1 }, context)).toEqual([{ a: 1 }, context])
   })

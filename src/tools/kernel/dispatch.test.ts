@@ -22,7 +22,7 @@ async function textOf(tool: Tool, args: Json = {}): Promise<string> {
 }
 
 describe("createDispatcher", () => {
-  test("TOOL-21 the dispatcher lists exactly the callable tools", async () => {
+  test("the dispatcher lists exactly the callable tools", { tags: ["TOOL-21"] }, async () => {
     const dispatcher = createDispatcher([toolThat(() => "a"), toolThat(() => "b", { name: "other" })])
     const listed = dispatcher.listTools()
     expect(listed).toEqual([
@@ -36,7 +36,7 @@ describe("createDispatcher", () => {
     expect(dispatcher.tool("nothing")).toBeUndefined()
   })
 
-  test("TOOL-16 a disabled tool is neither listed nor callable", async () => {
+  test("a disabled tool is neither listed nor callable", { tags: ["TOOL-16"] }, async () => {
     const run = vi.fn()
     const dispatcher = createDispatcher([toolThat(run), toolThat(() => "b", { name: "b" })], {
       disabled: ["tool", "x"],
@@ -56,16 +56,22 @@ describe("createDispatcher", () => {
     expect(() => createDispatcher(twice)).toThrow('Two tools are named "tool"')
   })
 
-  test.each(["nothing", "__proto__", "constructor", ""])("TOOL-22 an unknown tool %j is not_found", async (name) => {
-    const dispatcher = createDispatcher([toolThat(() => "")])
-    const outcome = await dispatcher.dispatch({ name, args: {} }, contextWith())
-    expect(outcome.status).toBe("error")
-    expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
-      error: { code: "not_found", message: `"${name}" is not an available tool. Available tools: tool.` },
-    })
-  })
+  test.each(["nothing", "__proto__", "constructor", ""])(
+    "an unknown tool %j is not_found",
+    { tags: ["TOOL-22"] },
+    async (name) => {
+      const dispatcher = createDispatcher([toolThat(() => "")])
+      const outcome = await dispatcher.dispatch({ name, args: {} }, contextWith())
+      expect(outcome.status).toBe("error")
+      expect(JSON.parse(plainText(outcome.output, ""))).toEqual({
+        error: { code: "not_found", message: `"${name}" is not an available tool. Available tools: tool.` },
+      })
+    },
+  )
 
-  test("TOOL-23 bad arguments are invalid_input with every issue, and the tool does not run", async () => {
+  test("bad arguments are invalid_input with every issue, and the tool does not run", {
+    tags: ["TOOL-23"],
+  }, async () => {
     const run = vi.fn()
     const inputSchema = { type: "object", properties: { a: { type: "string" } }, required: ["a", "b"] } as const
     const dispatcher = createDispatcher([toolThat(run, { inputSchema })])
@@ -83,7 +89,7 @@ describe("createDispatcher", () => {
     expect(run).not.toHaveBeenCalled()
   })
 
-  test("TOOL-24 a tool gets its validated arguments and the context", async () => {
+  test("a tool gets its validated arguments and the context", { tags: ["TOOL-24"] }, async () => {
     const run = vi.fn(() => "ok")
     const inputSchema = { type: "object", properties: { a: { default: 1 } } } as const
     const context = contextWith()
@@ -122,7 +128,7 @@ describe("createDispatcher", () => {
     ])
   })
 
-  test("TOOL-27 a ToolError reaches the model as a JSON envelope", async () => {
+  test("a ToolError reaches the model as a JSON envelope", { tags: ["TOOL-27"] }, async () => {
     const failing = toolThat(() => {
       throw new ToolError("conflict", "It changed.")
     })
@@ -140,7 +146,9 @@ describe("createDispatcher", () => {
     expect(await textOf(foreign("toString"))).toBe('{"error":{"code":"internal","message":"The tool tool failed."}}')
   })
 
-  test("TOOL-27 LOOP-14 any other error is internal: its text reaches neither model nor log", async () => {
+  test("any other error is internal: its text reaches neither model nor log", {
+    tags: ["TOOL-27", "LOOP-14"],
+  }, async () => {
     const warn = vi.fn()
     const failing = toolThat(() => Promise.reject(new TypeError("the password is hunter2")))
     const dispatcher = createDispatcher([failing], { logger: { warn } })

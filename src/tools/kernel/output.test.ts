@@ -22,7 +22,9 @@ async function textOf(tool: Tool): Promise<string> {
 }
 
 describe("output limits", () => {
-  test("TOOL-25 output is cut at maxOutputBytes on a character boundary, with a last line that says so", async () => {
+  test("output is cut at maxOutputBytes on a character boundary, with a last line that says so", {
+    tags: ["TOOL-25"],
+  }, async () => {
     const dispatcher = createDispatcher([toolThat(() => "é".repeat(1000))], { maxOutputBytes: 101 })
     const { isError, text } = await dispatcher.callTool("tool", {}, contextWith())
     expect(isError).toBe(false)
@@ -32,14 +34,16 @@ describe("output limits", () => {
     expect(marker).toBe(`[cut: ${2000 - kept.length * 2} bytes omitted]`)
   })
 
-  test("LOOP-05 output is cut at 100,000 characters by default", async () => {
+  test("output is cut at 100,000 characters by default", { tags: ["LOOP-05"] }, async () => {
     const text = await textOf(toolThat(() => "x".repeat(100_001)))
     expect(text.length).toBeLessThanOrEqual(100_000)
     expect(text).toMatch(/x\n\[cut: \d+ bytes omitted\]$/)
     expect(await textOf(toolThat(() => "x".repeat(100_000)))).toBe("x".repeat(100_000))
   })
 
-  test("OFF-01 output is cut at 256 KB by default, if that is less than 100,000 characters", async () => {
+  test("output is cut at 256 KB by default, if that is less than 100,000 characters", {
+    tags: ["OFF-01"],
+  }, async () => {
     const cap = 256 * 1024
     const bytesIn = (text: string) => new TextEncoder().encode(text).length
     const text = await textOf(toolThat(() => "潮".repeat(90_000)))

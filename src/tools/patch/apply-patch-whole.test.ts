@@ -19,7 +19,7 @@ const scene = new PatchScene()
 afterAll(() => scene.close())
 
 describe.each(Object.entries(scene.kinds))("ApplyPatch %s", (_, create) => {
-  test("TOOL-32 one failing hunk prevents the whole patch", async () => {
+  test("one failing hunk prevents the whole patch", { tags: ["TOOL-32"] }, async () => {
     const before = { changed: abc, gone: "x", moved: abc, last: abc }
     const good = [
       "*** Add File: new/file",
@@ -38,7 +38,9 @@ describe.each(Object.entries(scene.kinds))("ApplyPatch %s", (_, create) => {
     expect(whole.after).toEqual({ changed: "b\nc\n", elsewhere: abc, last: "b\nc\n", "new/file": "x\n" })
   })
 
-  test("TOOL-33 of many concurrent patches of one file none is lost: each is applied or rejected", async () => {
+  test("of many concurrent patches of one file none is lost: each is applied or rejected", {
+    tags: ["TOOL-33"],
+  }, async () => {
     const place = create({ log: "0\n" })
     const apply = (index: number) => patch(place, update("log", "@@", `+line ${index}`))
     const outcomes = await Promise.all(Array.from({ length: 12 }, (_, index) => apply(index + 1)))

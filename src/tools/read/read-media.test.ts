@@ -61,7 +61,7 @@ describe.each(environments)("Read $name", ({ make }) => {
   const reading = async (name: string, bytes: Uint8Array, args: JsonObject = {}) =>
     callIn(await make({ [name]: bytes }))("Read", { path: name, ...args })
 
-  test("TOOL-09 Read shows an image, whatever its name, after a line that describes it", async () => {
+  test("Read shows an image, whatever its name, after a line that describes it", { tags: ["TOOL-09"] }, async () => {
     for (const name of ["a.png", "screenshot", "a.txt"]) {
       expect(await reading(name, png)).toEqual({
         status: "ok",
@@ -83,7 +83,7 @@ describe.each(environments)("Read $name", ({ make }) => {
     expect(messageOf((await reading("a.png", pngOf(0))).output)).toBe("a.png is a damaged image.")
   })
 
-  test("TOOL-09 Read returns the text of a PDF page by page", async () => {
+  test("Read returns the text of a PDF page by page", { tags: ["TOOL-09"] }, async () => {
     const pdf = pdfWithPages(["First page\nsecond line", "Another page"])
     expect(textOf((await reading("a.pdf", pdf)).output)).toBe(
       "[page 1 of 2]\nFirst page\nsecond line\n[page 2 of 2]\nAnother page",

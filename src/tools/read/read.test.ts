@@ -35,7 +35,7 @@ async function read(content: string | Uint8Array, args: JsonObject = {}, options
 }
 
 describe("Read", () => {
-  test("TOOL-09 Read numbers the lines", async () => {
+  test("Read numbers the lines", { tags: ["TOOL-09"] }, async () => {
     expect(await read("one\ntwo\n")).toBe("1\tone\n2\ttwo")
     expect(await read("one\n\nthree")).toBe("1\tone\n2\t\n3\tthree")
     expect(await read("\n")).toBe("1\t")
@@ -102,7 +102,7 @@ describe("Read", () => {
     expect(await read(Uint8Array.of(0x61, 0xc3, 0x0a, 0xc3, 0xa9))).toBe("1\ta\ufffd\n2\té")
   })
 
-  test("TOOL-36 Read supports both UTF-16 encodings and Latin-1, also across ranges", async () => {
+  test("Read supports both UTF-16 encodings and Latin-1, also across ranges", { tags: ["TOOL-36"] }, async () => {
     for (const encoding of ["utf-16le", "utf-16be", "latin1"] as const) {
       const long = `${"ü".repeat(99)}\n`.repeat(3000)
       const bytes = encodeText({ text: `é one\r\n${long}end ö`, encoding }) as Uint8Array

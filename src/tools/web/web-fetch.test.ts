@@ -59,7 +59,7 @@ function fetchOf(answer: Partial<FetchedBody> & { readonly text?: string }) {
 const send = (type: string, body: string | Uint8Array, status = 200) =>
   startWeb((_, response: ServerResponse) => response.writeHead(status, { "content-type": type }).end(body))
 
-describe("TOOL-13 WebFetch converts a page to text", () => {
+describe("WebFetch converts a page to text", { tags: ["TOOL-13"] }, () => {
   test("WebFetch is read-only and runs in parallel", () => {
     expect(webFetchTool()).toMatchObject({ name: "WebFetch", effect: "none", concurrent: true, risk: "low" })
   })

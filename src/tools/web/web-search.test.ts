@@ -59,7 +59,7 @@ const duckResult = (href: string, title: string, snippet: string) => `
 
 const counter = (url: string) => `//duckduckgo.com/l/?uddg=${encodeURIComponent(url)}&amp;rut=0123abc`
 
-describe("TOOL-13 WebSearch uses DuckDuckGo by default", () => {
+describe("WebSearch uses DuckDuckGo by default", { tags: ["TOOL-13"] }, () => {
   test("WebSearch is read-only and runs in parallel", () => {
     expect(webSearchTool()).toMatchObject({ name: "WebSearch", effect: "none", concurrent: true, risk: "low" })
   })

@@ -162,14 +162,14 @@ test("codex: a server of the caller is called under the policy, and a denied too
   expect(outputsIn(server.requests[1]?.input ?? []).map(([id]) => id)).toEqual(["a", "b"])
 })
 
-test("HOST-12 codex: the brand's client name is sent to Codex, which passes it on", async () => {
+test("codex: the brand's client name is sent to Codex, which passes it on", { tags: ["HOST-12"] }, async () => {
   const scene = await createScene(() => "Hello.")
   await scene.runtime({ brand: { clientInfoName: "acme-agents" } }).run({ task: "Go." })
   expect(scene.requests[0]?.headers).toMatchObject({ originator: "acme-agents" })
   expect(scene.requests[0]?.headers["user-agent"]).toMatch(/^acme-agents\//)
 })
 
-test("BK-10 codex: the program and its arguments can be replaced", async () => {
+test("codex: the program and its arguments can be replaced", { tags: ["BK-10"] }, async () => {
   const scene = await createScene(() => "Hello.")
   const command = join(scene.folder, "other-codex")
   writeFileSync(command, `#!/bin/sh\nprintf '%s ' "$1" "$2" >> arguments.txt\nexec ${programs.codex} "$@"\n`)

@@ -156,7 +156,7 @@ afterAll(() => {
   }
 })
 
-describe.each(tools)("TOOL-34 %s", (name, argsFor) => {
+describe.each(tools)("%s", { tags: ["TOOL-34"] }, (name, argsFor) => {
   test.each([...escapes, ...ours])("file tools deny %s", async (_, path) => {
     const before = snapshot()
     const { code, text } = await call(name, argsFor(path))
@@ -187,7 +187,8 @@ test("Grep and List over the workspace return none of the forbidden files", asyn
 })
 
 test.each(["link.ipynb", "../outside/x.ipynb", "link-folder/x.ipynb"])(
-  "TOOL-34 NotebookEdit denies a notebook outside the workspace, through %s",
+  "NotebookEdit denies a notebook outside the workspace, through %s",
+  { tags: ["TOOL-34"] },
   async (path) => {
     const notebook = JSON.stringify({ cells: [], metadata: {}, nbformat: 4, nbformat_minor: 5 })
     writeFileSync(join(base, "outside/x.ipynb"), notebook)

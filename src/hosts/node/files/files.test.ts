@@ -162,7 +162,9 @@ describe("read, info and list", () => {
 })
 
 describe("write", () => {
-  test("TOOL-10 TOOL-31 write creates missing folders, replaces files, and leaves no other file behind", async () => {
+  test("write creates missing folders, replaces files, and leaves no other file behind", {
+    tags: ["TOOL-10", "TOOL-31"],
+  }, async () => {
     expect(await write("a/b/c.txt", "one")).toEqual({ created: true })
     expect(await write("a/b/c.txt", "two")).toEqual({ created: false })
     expect(await text("a/b/c.txt")).toBe("two")

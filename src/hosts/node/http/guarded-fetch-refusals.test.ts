@@ -163,7 +163,7 @@ async function outcomeOf(url: string, allow: readonly string[] = []): Promise<st
     )
 }
 
-describe("TOOL-13 non-public addresses are rejected before a packet is sent", () => {
+describe("non-public addresses are rejected before a packet is sent", { tags: ["TOOL-13"] }, () => {
   test("non-public addresses are rejected in every spelling", async () => {
     const outcomes = await Promise.all(urls().map(async (url) => [url, await outcomeOf(url)] as const))
     console.log(`${outcomes.length} spellings refused, ${connections} connections, ${asked.length} lookups`)

@@ -61,7 +61,9 @@ describe("an explicitly allowed host", () => {
     expect(server.seen[0]?.headers).toMatchObject(expected)
   })
 
-  test("HOST-11 a request sends the brand's service name as user-agent, unless the caller sets another", async () => {
+  test("a request sends the brand's service name as user-agent, unless the caller sets another", {
+    tags: ["HOST-11"],
+  }, async () => {
     const server = await startWeb((_, response) => response.end())
     for (const options of [{}, { brand: { serviceName: "acme" } }]) {
       const fetch = nodeFetch({ allow: ["127.0.0.1"], ...options })

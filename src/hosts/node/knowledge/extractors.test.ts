@@ -21,7 +21,7 @@ afterEach(() => {
   vi.doUnmock("mammoth")
 })
 
-describe("KB-08 on Node", () => {
+describe("on Node", { tags: ["KB-08"] }, () => {
   test("the pages of a PDF are sections, also after the twentieth", async () => {
     const pages = Array.from({ length: 23 }, (_, index) => `Text number ${index + 1}`)
     const { text, kind } = await extract("pdf", pdfWithPages(pages))
@@ -38,7 +38,7 @@ describe("KB-08 on Node", () => {
     })
   })
 
-  test("KB-08 a PDF and a Word file are found and read, from the index, too", async () => {
+  test("a PDF and a Word file are found and read, from the index, too", { tags: ["KB-08"] }, async () => {
     const store = memoryStore()
     await addDocuments(store, { "b/a.pdf": pdfWithPages(["Apples", "Pears and plums"]), "b/c.docx": docx })
     for (const isIndexed of [false, true]) {

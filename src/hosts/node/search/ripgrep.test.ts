@@ -57,14 +57,14 @@ function grep(args: JsonObject, ripgrepPath = rgPath, signal?: AbortSignal): Pro
 }
 
 describe("choice of ripgrep", () => {
-  test("HOST-07 the configured ripgrep takes precedence over the bundled one", async () => {
+  test("the configured ripgrep takes precedence over the bundled one", { tags: ["HOST-07"] }, async () => {
     expect(await grep({ pattern: "a" }, fake('process.stdout.write("./a.txt\\0")'))).toBe("a.txt:1:alpha\na.txt:2:beta")
     write("b.txt", "alpha")
     // It does not report this.
     expect(await grep({ pattern: "alpha" }, join(bin, "rg"))).toBe("a.txt:1:alpha")
   })
 
-  test("HOST-07 the bundled ripgrep is next, then the one on PATH, then none", async () => {
+  test("the bundled ripgrep is next, then the one on PATH, then none", { tags: ["HOST-07"] }, async () => {
     const onPath = fake("")
     expect(await findRipgrep({ path: bin })).toMatchObject({ path: rgPath })
     vi.doMock("@vscode/ripgrep", () => {
@@ -87,7 +87,7 @@ describe("choice of ripgrep", () => {
     ["is no ripgrep", () => fake("", "grep 15")],
     ["is too old", () => fake("", "ripgrep 14.1.1")],
     ["cannot be run", () => join(root, "a.txt")],
-  ])("TOOL-04 a configured ripgrep that %s is a StartupError that names the doctor", (_, path) => {
+  ])("a configured ripgrep that %s is a StartupError that names the doctor", { tags: ["TOOL-04"] }, (_, path) => {
     expect(() => createAgentTools({ root, ripgrepPath: path() })).toThrow(StartupError)
     try {
       createAgentTools({ root, ripgrepPath: path() })
@@ -96,7 +96,7 @@ describe("choice of ripgrep", () => {
     }
   })
 
-  test("TOOL-04 HOST-11 the command that the error names is the brand's", () => {
+  test("the command that the error names is the brand's", { tags: ["TOOL-04", "HOST-11"] }, () => {
     const ripgrepPath = join(bin, "nowhere")
     const advice = (act: () => unknown) => {
       try {
@@ -116,7 +116,7 @@ describe("choice of ripgrep", () => {
     }
   })
 
-  test("TOOL-28 ripgrep is not started before the first search unless configured", async () => {
+  test("ripgrep is not started before the first search unless configured", { tags: ["TOOL-28"] }, async () => {
     const told = join(base, `started-${count}`)
     const path = fake(`fs.writeFileSync(${JSON.stringify(told)}, "")`)
     writeFileSync(

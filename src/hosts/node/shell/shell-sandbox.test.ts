@@ -115,7 +115,7 @@ describe("an optional sandbox", () => {
     expect(shell.containment).toBe("best-effort")
   })
 
-  test("TOOL-35 the sandbox is off by default and then never tested", async () => {
+  test("the sandbox is off by default and then never tested", { tags: ["TOOL-35"] }, async () => {
     onPath("off", `: > ${join(scene.base, "tried")}`)
     const shell = scene.shell()
     expect(await shell.run(scene.command("echo ran"))).toMatchObject({ text: "ran\n", exitCode: 0 })

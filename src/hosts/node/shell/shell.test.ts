@@ -11,7 +11,7 @@ const run = (command: string, more = {}) => shell.run(scene.command(command, mor
 afterAll(() => scene.dispose())
 
 describe("a command", () => {
-  test("TOOL-08 a command is run by /bin/sh -c, whatever it starts with", async () => {
+  test("a command is run by /bin/sh -c, whatever it starts with", { tags: ["TOOL-08"] }, async () => {
     expect(await run("echo $0 $#")).toMatchObject({ text: "/bin/sh 0\n", exitCode: 0, endedBy: "exit", running: false })
     expect(await run("-c")).toMatchObject({ text: expect.stringContaining("not found"), exitCode: 127 })
     expect(await run("echo \"$(printf '%s' 'a b')\" '$x'")).toMatchObject({ text: "a b $x\n" })

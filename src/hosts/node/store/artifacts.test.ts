@@ -38,7 +38,9 @@ function scene(config: NodeRuntimeConfig = {}) {
 const lastPlace: (messages: Parameters<Extract<ScriptedStep, (...all: never) => unknown>>[0]) => string = (messages) =>
   placeIn(JSON.stringify(messages.at(-1)))
 
-test("RUN-13 by default a full result is stored next to its run, for its owner only, readable by the run's tools", async () => {
+test("by default a full result is stored next to its run, for its owner only, readable by the run's tools", {
+  tags: ["RUN-13"],
+}, async () => {
   const run = scene()
   const result = await run(
     [
@@ -67,7 +69,9 @@ test("RUN-13 by default a full result is stored next to its run, for its owner o
   expect(other.toolCalls[0]?.result).toContain('"code":"denied"')
 })
 
-test("RUN-13 toolArtifactDir stores results in a folder per run, readable by that run's tools", async () => {
+test("toolArtifactDir stores results in a folder per run, readable by that run's tools", {
+  tags: ["RUN-13"],
+}, async () => {
   const toolArtifactDir = join(base, "artifacts")
   const result = await scene({ toolArtifactDir })(
     [call("long"), (messages) => call("Read", { path: lastPlace(messages), limit: 1 }), "Done."],
@@ -137,7 +141,7 @@ test("a failing disk loses the artifact, not the run", async () => {
   expect(result.toolCalls[0]?.result).toMatch(/\[cut: \d+ bytes omitted; it could not be saved\]$/)
 })
 
-test("OFF-02 createAgentTools passes on the text that it cuts", async () => {
+test("createAgentTools passes on the text that it cuts", { tags: ["OFF-02"] }, async () => {
   const persisted: string[] = []
   const agentTools = createAgentTools({
     root: mkdtempSync(join(base, "ws-")),
