@@ -135,10 +135,21 @@ export const mutations = [
   mutation(
     "policy: a repeatable call is repeated although the policy denies it now",
     [
-      [calls, 'if (confirmed.kind === "deny") return runner.record(call, unknown(call))\n', ""],
+      [calls, 'if (confirmed.kind === "deny") return runner.record(projected, unknown(projected))\n', ""],
       [calls, 'if (confirmed.kind !== "holds") return undefined', 'if (confirmed.kind === "ask") return undefined'],
     ],
     crash("a repeatable call that was lost after its intent is flagged as unknown if the policy denies now"),
+  ),
+  mutation(
+    "policy: a started call that nobody approved is repeated although the policy asks by now",
+    [[calls, "return { isApproved: approvedDigest === digestOf(run, call) }", "return { isApproved: true }"]],
+    ["src/run/durable.test.ts", "a `repeatable` call is not run again if the policy by now asks about it"],
+  ),
+  mutation(
+    "policy: the approval of a call does not count after a crash",
+    [["src/journal/recent-calls.ts", 'record.decision === "approve" ? record.digest : undefined', "undefined"]],
+    ["src/run/calls/call-question.test.ts", "is continued by its answer, without a second approval"],
+    attacks("of two calls in a step, a repeatable one that a person edited is repeated as approved after a crash"),
   ),
   mutation(
     "policy: hooks receive the arguments that run",

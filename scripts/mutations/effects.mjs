@@ -177,7 +177,7 @@ export const mutations = [
   ),
   mutation(
     "effects: arguments that a person changed pass no gate",
-    [[runtime, "confirm(run, approved, changed !== undefined)", "confirm(run, approved)"]],
+    [[runtime, "{ isApproved: true, edited: changed !== undefined }", "{ isApproved: true }"]],
     resume("edited arguments pass the gate again, and the model learns what ran and why"),
   ),
   mutation(

@@ -54,8 +54,15 @@ export const mutations = [
   ),
   mutation(
     "questions: the policy is not asked again before the answered call",
-    [[calls, "const confirmed = await confirm(run, asked)", 'const confirmed = { kind: "holds" }']],
+    [
+      [
+        calls,
+        "const confirmed = await confirm(run, asked, approvalOf(run, projected, asked))",
+        'const confirmed = { kind: "holds" }',
+      ],
+    ],
     runtime("whose policy denies the call by now does not continue it"),
+    runtime("is not continued by its answer if the policy asks for an approval by now"),
   ),
   mutation(
     "questions: listeners get the state of a tool",

@@ -53,6 +53,7 @@ export function newCall(record: RunRecord & { readonly type: "tool-call" }): Pro
     finalArgs: undefined,
     intent: undefined,
     intentDigest: undefined,
+    approvedDigest: undefined,
     question: undefined,
     questions: 0,
     outcome: undefined,

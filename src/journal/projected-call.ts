@@ -20,6 +20,8 @@ export interface ProjectedCall {
   intent: Effect | undefined
   /** Identifies the arguments of the intent. */
   intentDigest: string | undefined
+  /** Identifies the arguments that a person approved. */
+  approvedDigest: string | undefined
   /** Its own question, until it runs again: so far it has had no effect. */
   question: ProjectedQuestion | undefined
   /** How many questions it has asked. */

@@ -67,7 +67,9 @@ export class RecentCalls {
 
   decide(record: RunRecord & { readonly type: "approval-result" }): void {
     const call = this.#calls.get(record.callId)
-    if (call?.question) call.question = { ...call.question, answer: record }
+    if (!call) return
+    if (call.question) call.question = { ...call.question, answer: record }
+    else call.approvedDigest = record.decision === "approve" ? record.digest : undefined
   }
 
   /** The policy or a person changed the arguments. */

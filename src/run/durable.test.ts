@@ -143,6 +143,20 @@ describe("a run whose process died", () => {
     expect(again).toEqual([])
   })
 
+  test.each([
+    ["asks about it", { ask: { tool: "put" } }],
+    ["changes its arguments", { allow: { tool: "put" }, set: { "/n": 2 } }],
+  ])("a `repeatable` call is not run again if the policy by now %s: a person decides", async (_, rule) => {
+    const store = memoryStore()
+    await crashed(store, "put", { effect: "repeatable" })
+    await endByHand(store)
+    const again: string[] = []
+    const tools = [tool("put", () => again.push("put") && "put", { effect: "repeatable" })]
+    const { runtime } = runtimeOver(store, ["Done."], { tools, policy: { rules: [rule], ask: "pause" } })
+    expect(await runtime.resume({ runId: "r" })).toMatchObject({ status: "paused" })
+    expect(again).toEqual([])
+  })
+
   test("a `repeatable` call of an owner without a sign of life for a lease is flagged as unknown, not run again", async () => {
     const store = await unresponsive("put", { effect: "repeatable" })
     const again: string[] = []

@@ -41,6 +41,17 @@ describe("a session", () => {
     expect(agent.sent("session/set_config_option")).toEqual([{ sessionId: "s1", configId: "allow_all", value: "off" }])
   })
 
+  test("an agent that speaks another version of the protocol is not used, and its program is ended", async () => {
+    const agent = new ScriptedAgent({ initialize: () => ({ protocolVersion: 2, agentCapabilities: {} }) })
+    const opening = acp({ name: "other", command: "other" }).open(openingRequest, hostOf(agent))
+    await expect(opening).rejects.toMatchObject({
+      code: "backend_protocol",
+      message: "other uses version 2 of the Agent Client Protocol, not 1.",
+    })
+    expect(agent.sent("session/new")).toEqual([])
+    expect(agent.ended).toEqual(["kill"])
+  })
+
   test("a session that cannot be set back is not opened, and its program is ended", async () => {
     const agent = new ScriptedAgent({
       "session/new": () => ({ sessionId: "s1", configOptions: [{ id: "allow_all", currentValue: "on" }] }),

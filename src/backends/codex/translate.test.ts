@@ -104,6 +104,14 @@ test("images are passed as data addresses, and documents are named", () => {
     { type: "image", url: "data:image/png;base64,AA" },
     { type: "text", text: "[file: a.pdf, application/pdf]", text_elements: [] },
   ])
+  expect(historyItems([{ role: "user", content: [image, file] }])).toMatchObject([
+    {
+      content: [
+        { type: "input_image", image_url: "data:image/png;base64,AA" },
+        { type: "input_text", text: "[file: a.pdf, application/pdf]" },
+      ],
+    },
+  ])
   expect(toolReply({ status: "error", output: [image] })).toEqual({
     contentItems: [{ type: "inputImage", imageUrl: "data:image/png;base64,AA" }],
     success: false,

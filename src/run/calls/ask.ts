@@ -129,7 +129,7 @@ async function verdictOf(
   const checked = dispatcher.tool(call.name) ? orAborted(dispatcher.check(call.name, changed), run.controls.signal) : []
   const issues = (await checked) ?? ["the run was stopped before they were checked"]
   if (issues.length > 0) return { kind: "deny", reason: `the changed arguments are invalid: ${issues.join("; ")}` }
-  const confirmed = await confirm(run, { ...call, args }, true, decideAgain)
+  const confirmed = await confirm(run, { ...call, args }, { isApproved: true, edited: true }, decideAgain)
   switch (confirmed.kind) {
     case "holds":
       return { kind: "allow", args, ruled: confirmed.ruled }

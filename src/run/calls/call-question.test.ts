@@ -378,6 +378,27 @@ describe("a run with an open question of a call", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
+  test("a call that nobody approved is not continued by its answer if the policy asks for an approval by now", async () => {
+    const store = memoryStore()
+    await processOver(store).runtime.run({ runId: "r", task: "Ship it." })
+    const asks = { policy: { ask: "pause", rules: [{ ask: { tool: "ship" } }] } } as const
+    const second = processOver(store, { config: asks })
+    const result = await second.runtime.resume({ runId: "r", answer: "go" })
+    expect(result.toolCalls).toMatchObject([{ status: "denied", result: expect.stringContaining("have changed") }])
+    expect(second.log).toEqual([])
+  })
+
+  test("a call that a person approved before it asked is continued by its answer, without a second approval", async () => {
+    const store = memoryStore()
+    const asks = { policy: { ask: "pause", rules: [{ ask: { tool: "ship" } }] } } as const
+    const log: string[] = []
+    const next = () => processOver(store, { config: asks }, log).runtime
+    expect(await next().run({ runId: "r", task: "Ship it." })).toMatchObject({ pause: { reason: "approval" } })
+    expect(await next().resume({ runId: "r", decision: "approve" })).toMatchObject({ pause: { reason: "input" } })
+    expect(await next().resume({ runId: "r", answer: "go" })).toMatchObject({ status: "done" })
+    expect(effects(log)).toHaveLength(1)
+  })
+
   test("a run whose policy denies the call by now does not continue it", async () => {
     const store = memoryStore()
     const first = processOver(store)

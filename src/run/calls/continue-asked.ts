@@ -8,7 +8,7 @@ import type { OpenRun } from "../state/open-run.ts"
 import { waitForAnswer } from "./ask.ts"
 import type { Question } from "./decide.ts"
 import { denied, notStarted } from "./outcomes.ts"
-import { begunArgs, confirm } from "./same-call.ts"
+import { approvalOf, begunArgs, confirm } from "./same-call.ts"
 
 /** The part of a `CallRunner` that a call with a question needs. */
 export interface AskedCallRunner {
@@ -75,7 +75,7 @@ export async function continueAsked(
   const begun = intentDigest === undefined ? finalArgs : begunArgs(run, projected)
   if (begun === undefined) return runner.record(call, denied(call, CHANGED))
   const asked = { ...call, args: begun }
-  const confirmed = await confirm(run, asked)
+  const confirmed = await confirm(run, asked, approvalOf(run, projected, asked))
   if (confirmed.kind === "deny") return runner.record(call, denied(call, confirmed.reason))
   if (confirmed.kind !== "holds") return runner.record(call, denied(call, CHANGED))
   return runner.execute(asked, { begun: false, answered, ruled: ruled ?? confirmed.ruled })

@@ -11,7 +11,7 @@ import { continueAsked } from "./continue-asked.ts"
 import { answeredRules, answerOf } from "./decide.ts"
 import { answeredInstead, denied, notRun, toBeRepeated, unknown } from "./outcomes.ts"
 import { CallRunner, changedBy } from "./run-call.ts"
-import { begunArgs, confirm, digestOf } from "./same-call.ts"
+import { approvalOf, begunArgs, confirm, digestOf } from "./same-call.ts"
 
 /**
  * Finishes the open calls of the last answer of a resumed run, so that the model need not repeat them. Returns a stop if the
@@ -102,7 +102,7 @@ async function finishCall(
   const isOnceNow = intent === "repeatable" && runner.effectOf({ ...call, args: begun ?? finalArgs }) === "once"
   const mayRepeat = intent === "repeatable" && ownerStopped && !isOnceNow
   if ((resumable || mayRepeat) && begun !== undefined) {
-    const outcome = await repeatCall(run, runner, call, begun)
+    const outcome = await repeatCall(run, runner, projected, begun)
     if (outcome) return outcome
   }
   const isTold = isOnceNow && (unknownOutcomeOf(tool, finalArgs) ?? run.input.unknownOutcome) !== "pause"
@@ -111,16 +111,17 @@ async function finishCall(
   return runner.suspend(call, { args: begun ?? finalArgs, reason: "unknown_outcome", question })
 }
 
-/** Runs a started call once more. Undefined: the policy would run it with other arguments now. */
+/** Runs a started call once more. Undefined: the policy would ask about it now, or run it with other arguments. */
 async function repeatCall(
   run: OpenRun,
   runner: CallRunner,
-  call: ToolCall,
+  projected: ProjectedCall,
   args: Json,
 ): Promise<ToolOutcome | Suspended | undefined> {
-  const repeated = { ...call, args }
-  const confirmed = await confirm(run, repeated)
-  if (confirmed.kind === "deny") return runner.record(call, unknown(call))
+  const { callId, name } = projected
+  const repeated = { callId, name, args }
+  const confirmed = await confirm(run, repeated, approvalOf(run, projected, repeated))
+  if (confirmed.kind === "deny") return runner.record(projected, unknown(projected))
   if (confirmed.kind !== "holds") return undefined
   return runner.execute(repeated, { begun: true, resumed: true, ruled: confirmed.ruled })
 }
@@ -141,7 +142,7 @@ async function executeApproved(
   const approved = { ...call, args }
   const ask = (shown: Json) => runner.suspend(call, { args: shown, reason: "approval", question: STALE })
   if (digestOf(run, approved) !== digest) return ask(args)
-  const confirmed = await confirm(run, approved, changed !== undefined)
+  const confirmed = await confirm(run, approved, { isApproved: true, edited: changed !== undefined })
   // A call that was started before may have had its effect, whatever the policy says now.
   if (confirmed.kind === "deny") return runner.record(call, begun ? unknown(call) : denied(call, confirmed.reason))
   if (confirmed.kind === "ask") return runner.suspend(call, confirmed)

@@ -3,7 +3,14 @@ import type { Json } from "../../contract/json.ts"
 import type { Ruled } from "../../contract/policy.ts"
 import type { ProjectedCall } from "../../journal/projected-call.ts"
 import type { OpenRun } from "../state/open-run.ts"
-import { callDigest, type DecideAgain, decide, type IdentifiedCall, type Question } from "./decide.ts"
+import {
+  callDigest,
+  type DecideAgain,
+  type DecideOptions,
+  decide,
+  type IdentifiedCall,
+  type Question,
+} from "./decide.ts"
 
 /** Identifies exactly one call of a run: approvals and intents are bound to it. */
 export function digestOf(run: OpenRun, call: IdentifiedCall): string {
@@ -25,6 +32,11 @@ export type Confirmed =
   | { readonly kind: "deny"; readonly reason: string }
   | Question
 
+/** For a call on record: whether a person approved exactly these arguments. Where none did, the policy may ask by now. */
+export function approvalOf(run: OpenRun, { approvedDigest }: ProjectedCall, call: IdentifiedCall): DecideOptions {
+  return { isApproved: approvedDigest === digestOf(run, call) }
+}
+
 /**
  * Checks whether a decision still holds for a call: the policy may have changed since, a deny precedes an approval, and what runs is
  * exactly what was decided.
@@ -32,10 +44,10 @@ export type Confirmed =
 export async function confirm(
   run: OpenRun,
   call: ToolCall,
-  edited = false,
-  decideAgain: DecideAgain = (same, options) => decide(run, same, options),
+  options: DecideOptions,
+  decideAgain: DecideAgain = (same, how) => decide(run, same, how),
 ): Promise<Confirmed> {
-  const verdict = await decideAgain(call, { isApproved: true, edited })
+  const verdict = await decideAgain(call, options)
   if (verdict.kind !== "allow") return verdict
   const { args, ruled } = verdict
   return digestOf(run, { ...call, args }) === digestOf(run, call) ? { kind: "holds", ruled } : { kind: "changed", args }
