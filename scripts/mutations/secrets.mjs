@@ -154,7 +154,7 @@ export const mutations = [
   ),
   mutation(
     "secrets: the output schema of a run is recorded as it is",
-    [["src/settings/input/input.ts", "{ form: redactedForm(redactor, form) }", "{ form }"]],
+    [["src/settings/input/input.ts", "form: form && redactedForm(redactor, form),", "form,"]],
     nowhere,
   ),
   mutation(

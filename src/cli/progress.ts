@@ -39,7 +39,7 @@ export interface ProgressOptions {
   /** Omits the line that names the run. */
   readonly headless?: boolean
   /** The user's current input, for the line below the status. */
-  readonly typed?: () => string
+  readonly typed?: (() => string) | undefined
   /** Earlier calls that have no result yet. */
   readonly open?: readonly ToolCallRecord[]
   readonly now?: () => number

@@ -30,7 +30,7 @@ export interface OpenChat extends OpenRuntime {
   /** The working directory of the tools. */
   readonly cwd: string
   /** The conversation to continue, as it was left. */
-  readonly earlier?: FoundConversation
+  readonly earlier?: FoundConversation | undefined
 }
 
 export interface FoundConversation {
@@ -72,7 +72,7 @@ export async function openChat(choice: ChatChoice, output: Output, questions: bo
     earlier: earlier && continued(earlier, choice, guard, { ...chosen, limits }),
   })
   const cwd = resolve(opened.workspace, chosen.cwd ?? began?.cwd ?? ".")
-  return { ...opened, conversation, cwd, ...(earlier && { earlier }) }
+  return { ...opened, conversation, cwd, earlier }
 }
 
 /** The settings of the last exchange, overridden by those given now. */

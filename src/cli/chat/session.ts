@@ -164,7 +164,7 @@ class Session implements ChatSession {
 
   async #show(handle: RunHandle, open: readonly ToolCallRecord[] = []): Promise<RunResult> {
     const { watch, typed } = this.#options
-    const progress = progressFor(this.#output, { ...watch, headless: true, open, ...(typed && { typed }) })
+    const progress = progressFor(this.#output, { ...watch, headless: true, open, typed })
     this.#work = { handle, progress }
     return follow(handle, progress, this.#output)
   }

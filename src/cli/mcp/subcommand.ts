@@ -81,7 +81,7 @@ export async function withServer<T>(
   const cwd = resolve(".")
   const host = { ...backendHost({ workspace: cwd, variables: () => process.env }), brand: defaultBrand }
   const place = { tenant, runId: "cli", cwd, signal }
-  const connection = new ServerConnection({ name, server, host, ...place, ...(page && { page }) })
+  const connection = new ServerConnection({ name, server, host, ...place, page })
   try {
     return await work(connection)
   } finally {

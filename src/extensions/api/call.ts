@@ -33,8 +33,8 @@ export interface ApiResponseSeen extends ApiCallSeen {
 }
 
 export interface ApiObservers {
-  readonly onRequest?: (call: ApiCallSeen) => void
-  readonly onResponse?: (response: ApiResponseSeen) => void
+  readonly onRequest?: ((call: ApiCallSeen) => void) | undefined
+  readonly onResponse?: ((response: ApiResponseSeen) => void) | undefined
 }
 
 /** The parts that all calls of a run have in common. */

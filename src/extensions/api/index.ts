@@ -50,7 +50,7 @@ function open(run: ExtensionRun, { services, credentials, masks, options }: Sett
   const { onRequest, onResponse, fetch } = options
   const { host } = run
   const shared = { services, credentials, masks, host, fetch }
-  const calls: ApiCalls = { ...shared, ...(onRequest && { onRequest }), ...(onResponse && { onResponse }) }
+  const calls: ApiCalls = { ...shared, onRequest, onResponse }
   for (const { name, auth } of services.values()) {
     const missing = refsOf(auth).filter((ref) => !credentials.has(ref, (each) => host.variable?.(each)))
     if (missing.length > 0)

@@ -44,7 +44,7 @@ export interface ConnectionOptions {
   readonly serve?: () => Served
   readonly fetch?: typeof fetch | undefined
   /** Present if a person can log in. */
-  readonly page?: LoginPage
+  readonly page?: LoginPage | undefined
 }
 
 /** The capabilities that the client declares, and the handlers that they need. */

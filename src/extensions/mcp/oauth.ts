@@ -35,7 +35,7 @@ export interface LoginOptions extends LoginPlace {
   readonly tokens: TokenStore
   readonly brand: Brand
   /** Absent: a login is not possible here. */
-  readonly page?: LoginPage
+  readonly page?: LoginPage | undefined
 }
 
 /** The stored state of a login. Clients and tokens belong to the server that issued them. */
@@ -260,7 +260,7 @@ export async function authProviderOf(
   if (auth?.grant === "client-credentials") return programCredentials(name, auth)
   const { tokens, brand } = host
   const hasOwnHeaders = server.headersProvider !== undefined || hasAuthorization(server)
-  return tokens && !hasOwnHeaders ? new SavedLogin({ ...place, tokens, brand, ...(page && { page }) }) : undefined
+  return tokens && !hasOwnHeaders ? new SavedLogin({ ...place, tokens, brand, page }) : undefined
 }
 
 async function programCredentials(name: string, auth: McpAuth): Promise<OAuthClientProvider> {

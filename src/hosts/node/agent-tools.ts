@@ -104,7 +104,7 @@ export function createAgentTools(options: AgentToolsOptions): AgentTools {
   const dispatcher = startup(() =>
     createDispatcher([...ours, ...(options.tools ?? [])], {
       ...options.limits,
-      ...(options.logger && { logger: options.logger }),
+      logger: options.logger,
       redact: redactor.text,
     }),
   )

@@ -34,7 +34,7 @@ import { defaultSpillFolder, defaultStoreRoot } from "./store/state-folder.ts"
 /** Settings of the runtime for Node: those of the portable one, and locations on disk. */
 export interface NodeRuntimeConfig extends RuntimeConfig {
   /** Results too long for a transcript go to `{toolArtifactDir}/tool-output/{runId}/{tenant}/`. Default: next to the run. */
-  readonly toolArtifactDir?: string
+  readonly toolArtifactDir?: string | undefined
   /** Sandbox for Bash, if it is among `tools`: `off`, `auto` (if available) or `required`. Default `off`. */
   readonly sandbox?: "off" | "auto" | "required"
 }
@@ -87,8 +87,7 @@ function assembled(given: NodeRuntimeConfig, permits?: Semaphore): Runtime {
       post: (allow) => nodeFetch({ allow, brand: config.brand ?? {} }).post,
       artifacts,
       permits,
-      again: (next, shared) =>
-        assembled({ ...next, sandbox, ...(toolArtifactDir !== undefined && { toolArtifactDir }) }, shared),
+      again: (next, shared) => assembled({ ...next, sandbox, toolArtifactDir }, shared),
       // A shell that the caller passed is closed by the caller.
       close: async () => (config.env ? undefined : env.shell?.close()),
     },

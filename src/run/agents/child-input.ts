@@ -55,11 +55,11 @@ export async function childInput(
     // It has the tools of the extensions, so it needs their instructions.
     system: [redactor.text(type.system), ...(instructions === undefined ? [] : [instructions])].join("\n\n"),
     settings: { ...settings, ...(type.effort && { effort: type.effort }) },
-    ...(form && { form: redactedForm(redactor, form) }),
+    form: form && redactedForm(redactor, form),
     dispatcher: createDispatcher(tools, config.reporting),
     limits: resolveLimits(type.limits, { turns: DEFAULT_TURNS }),
     compaction,
-    ...(ownCompaction !== undefined && { ownCompaction }),
+    ownCompaction,
     unknownOutcome,
     cwd,
     recordedCwd,

@@ -186,13 +186,13 @@ async function recalledInput(
   const redactor = config.redactorOf(target.chain, drawn, run)
   return {
     messages,
-    ...(system !== undefined && { system }),
+    system,
     ...target,
     ...drawn,
     settings: modelSettings(input),
     // A recorded one has references already.
-    ...(form && { form: given.outputSchema ? redactedForm(redactor, form) : form }),
-    ...(agents && { agents }),
+    form: form && (given.outputSchema ? redactedForm(redactor, form) : form),
+    agents,
     dispatcher: recalledTools(config, run, available ?? [...toolsWith(config, agents), ...(given.tools ?? [])], given),
     limits: resolveLimits(given.limits, run.limits),
     compaction: checkedCompaction(
@@ -200,12 +200,12 @@ async function recalledInput(
       config.resolveModel,
       config.compaction,
     ),
-    ...(given.slice && { slice: checkedSlice(given.slice) }),
+    slice: given.slice && checkedSlice(given.slice),
     unknownOutcome,
     policies: given.policy ? [...run.policies, checkRunPolicy(given.policy)] : run.policies,
     cwd: workingDirectory(config.workspace, cwd),
     recordedCwd: cwd,
-    ...(metadata && { metadata }),
+    metadata,
   }
 }
 

@@ -40,7 +40,7 @@ import { checkedMessages } from "./messages.ts"
 /** The validated input of a run, completed with the settings of its runtime. */
 export interface CheckedInput {
   readonly messages: readonly Message[]
-  readonly system?: string
+  readonly system?: string | undefined
   /** The backends that run it, in order, with their models. */
   readonly chain: Chain
   /** The entry of the chain that continues or starts it. */
@@ -51,14 +51,14 @@ export interface CheckedInput {
   /** The text that the extensions have added to `system`, once they are open. */
   readonly instructions?: string
   /** The vendor's session that the run continues. */
-  readonly providerSessionId?: string
+  readonly providerSessionId?: string | undefined
   readonly settings: ModelSettings
-  readonly form?: OutputForm
+  readonly form?: OutputForm | undefined
   readonly dispatcher: Dispatcher
   readonly limits: Limits
   readonly compaction: CheckedCompaction
   /** The run's own settings of it, for the journal. */
-  readonly ownCompaction?: RecordedCompaction | false
+  readonly ownCompaction?: RecordedCompaction | false | undefined
   readonly slice?: Slice | undefined
   readonly unknownOutcome: UnknownOutcome
   /** The run's own policies: of its start and of each resume. */
@@ -133,22 +133,22 @@ export async function checkInput(
     chain,
     entry: 0,
     ...drawn,
-    ...(input.providerSessionId !== undefined && { providerSessionId: input.providerSessionId }),
+    providerSessionId: input.providerSessionId,
     settings: modelSettings(input),
-    ...(form && { form: redactedForm(redactor, form) }),
+    form: form && redactedForm(redactor, form),
     dispatcher,
     limits: resolveLimits(input.limits, config.limits),
     compaction,
     ...(input.compaction !== undefined && {
       ownCompaction: redactor.json(recordedCompaction(input.compaction, compaction)),
     }),
-    ...(input.slice && { slice: checkedSlice(input.slice) }),
+    slice: input.slice && checkedSlice(input.slice),
     unknownOutcome: oneOf("unknownOutcome", input.unknownOutcome ?? config.unknownOutcome, unknownOutcomes),
     policies: input.policy ? [checkRunPolicy(input.policy)] : [],
     ...(agents && dispatcher.tool(AGENT) && { agents }),
     cwd,
     recordedCwd: recordedCwd(config.workspace, cwd),
-    ...(metadata && { metadata: redactor.json(metadata) }),
+    metadata: metadata && redactor.json(metadata),
   }
 }
 

@@ -10,7 +10,7 @@ import type { Route } from "./route.ts"
 export interface PooledRequest extends ClientRequestArgs {
   /** Requests share connections only within one pool. */
   readonly pool: string
-  readonly tunnel?: Route["tunnel"]
+  readonly tunnel?: Route["tunnel"] | undefined
   /** Cancels the tunnel that only this request waits for. */
   readonly tunnelSignal?: AbortSignal | undefined
 }

@@ -90,7 +90,7 @@ function requestOptions(route: Route, agents: Agents, headers: TransportRequest[
     // Otherwise Node would expect the name of the `host` header in a proxy's certificate.
     ...(route.isSecure && { servername: serverNameOf(address) }),
     pool: `${route.identity}\n${headerLines(carried)}`,
-    ...(tunnel && { tunnel }),
+    tunnel,
   }
 }
 
