@@ -55,6 +55,11 @@ const rows = [
     bar: "300 runs with cut streams, crashes, ACP agents and trees of depth 3: overspent by one call per parallel branch at most; a killed ACP agent counts as one",
   },
   {
+    name: "quality",
+    files: ["test/overflow-refusals.test.ts"],
+    bar: "29 of 29 refusals of real servers shorten the conversation, and the run is done",
+  },
+  {
     name: "memory",
     files: ["test/memory-crash.test.ts"],
     env: { LONGHAUL_MEMORY_CRASHES: "200" },

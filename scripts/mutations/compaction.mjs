@@ -11,7 +11,30 @@ const fold = (name) => ["src/journal/context-fold.test.ts", name]
 
 const bound = (name) => ["src/backends/shared/compaction/bounds.test.ts", name]
 
+const refusals = (name) => ["test/overflow-refusals.test.ts", name]
+
 export const mutations = [
+  mutation(
+    "compaction: a request over the tokens per minute is waited for",
+    [["src/lib/overflow-texts.ts", "isLimitOfRequests && pattern.test(message)", "false"]],
+    refusals("over chat, a refusal of OpenAI, tokens per minute as too long"),
+    refusals("over chat, a refusal of Groq, tokens per minute as too long"),
+  ),
+  mutation(
+    "compaction: a limit of requests counts as a conversation that is too long",
+    [["src/lib/overflow-texts.ts", "if (isLimited) return compiled", "if (false) return compiled"]],
+    refusals("a limit of requests is none of the window"),
+  ),
+  mutation(
+    "compaction: a number by which the window was exceeded counts as the window",
+    [["src/lib/overflow-texts.ts", "by {used} tokens", "by {window} tokens"]],
+    refusals("the window in a refusal of Ollama is read"),
+  ),
+  mutation(
+    "compaction: a refused conversation is as long as its window allows",
+    [[native, "0.5 * Math.min(this.limit, this.refused)", "0.5 * this.limit"]],
+    refusals("over anthropic, a refusal of Anthropic, bytes as too long"),
+  ),
   mutation(
     "compaction: the next summary does not get the earlier one",
     [[native, "return { earlier: text.text, messages: [", 'return { earlier: "", messages: [']],

@@ -58,13 +58,6 @@ export function unexpectedStop(reason: string, requestId: string | undefined): L
   return new LonghaulError("unexpected_stop", message, withRequestId(requestId))
 }
 
-/** True if a message means that the conversation is too long, in the wording of known servers. */
-export function isOverflow(message: string): boolean {
-  return /prompt is too long|context[ _](window|length|size)|maximum context|too many tokens|exceeds? the (maximum|available) (number of|input|context)/i.test(
-    message,
-  )
-}
-
 /** Default meaning of a status. */
 export function codeOfStatus(status: number): ErrorCode {
   // An error with a success status.

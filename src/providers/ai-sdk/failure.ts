@@ -1,5 +1,6 @@
 import { type ErrorCode, LonghaulError } from "../../contract/error.ts"
-import { brokenOff, isOverflow, malformed, refusalError } from "../failure.ts"
+import { isOverflow } from "../../lib/overflow-texts.ts"
+import { brokenOff, malformed, refusalError } from "../failure.ts"
 
 /** Metadata of the response, filled in while it streams. */
 export interface Source {

@@ -1,6 +1,7 @@
 import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { brokenOff, isOverflow, type Refusal, type ReportedError, refusalError } from "../failure.ts"
+import { isOverflow } from "../../lib/overflow-texts.ts"
+import { brokenOff, type Refusal, type ReportedError, refusalError } from "../failure.ts"
 
 /** A rejected request as an error of the taxonomy. The body's error type is more specific than the status. */
 export function failureOf(refusal: Refusal): LonghaulError {

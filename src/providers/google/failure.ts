@@ -1,7 +1,8 @@
 import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { brokenOff, isOverflow, type Refusal, type ReportedError, refusalError } from "../failure.ts"
+import { isOverflow } from "../../lib/overflow-texts.ts"
+import { brokenOff, type Refusal, type ReportedError, refusalError } from "../failure.ts"
 
 /** Sent by few servers: responses also contain their id in the body. */
 export const REQUEST_ID_HEADER = "x-goog-request-id"

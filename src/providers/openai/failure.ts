@@ -1,7 +1,8 @@
 import type { ErrorCode, LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
 import { isJsonObject } from "../../lib/json.ts"
-import { brokenOff, codeOfStatus, isOverflow, type Refusal, type ReportedError, refusalError } from "../failure.ts"
+import { isOverflow } from "../../lib/overflow-texts.ts"
+import { brokenOff, codeOfStatus, type Refusal, type ReportedError, refusalError } from "../failure.ts"
 
 export const REQUEST_ID_HEADER = "x-request-id"
 
@@ -28,8 +29,10 @@ function errorCode({ code, type }: JsonObject): ErrorCode | undefined {
   return byWord[String(code)] ?? byWord[String(type)]
 }
 
-function overflowIn(message: string): ErrorCode | undefined {
-  return isOverflow(message) ? "context_overflow" : undefined
+/** Also where one request is over a limit of tokens by itself: it would be refused however long it waits. */
+function overflowIn(message: string, status = 400): ErrorCode | undefined {
+  const mayTell = status === 400 || status === 413 || status === 429
+  return mayTell && isOverflow(message, status) ? "context_overflow" : undefined
 }
 
 const byWord: Readonly<Record<string, ErrorCode>> = {
@@ -62,7 +65,7 @@ function parseError({ body, status }: Refusal): ReportedError {
       const bare = { ...parsed, message: parsed.error ?? parsed.message ?? body }
       const error = isJsonObject(parsed.error) ? parsed.error : bare
       const message = messageOf(error)
-      return { code: errorCode(error) ?? (status === 400 ? overflowIn(message) : undefined), message }
+      return { code: overflowIn(message, status) ?? errorCode(error), message }
     }
   } catch {
     // Proxies respond with HTML or plain text: then the status decides.

@@ -4,6 +4,7 @@ import type { Failure } from "../../../contract/error.ts"
 import type { Usage } from "../../../contract/result.ts"
 import { compacted } from "../../../lib/compaction/compacted.ts"
 import { isJsonObject } from "../../../lib/json.ts"
+import { windowIn } from "../../../lib/overflow-texts.ts"
 import type { History } from "../history.ts"
 import type { TurnBounds } from "../turn-bounds.ts"
 import { summarised, summaryMessage, wordsOf } from "./head.ts"
@@ -51,6 +52,7 @@ export class Compactor {
   async onOverflow(turn: number, failure: Failure, usage: Usage | undefined): Promise<Stop | undefined> {
     this.#tried = { turn, times: this.#tried.turn === turn ? this.#tried.times + 1 : 1 }
     this.#learn(failure, usage)
+    this.#meter.refused = this.#meter.tokens()
     if (this.#tried.times <= MAX_OVERFLOWS) return this.#compact(turn, "overflow")
     return this.#stuck("The model still refuses the conversation as too long after it was shortened twice.")
   }
@@ -198,19 +200,15 @@ function toldBy({ message }: Failure, usage: Usage | undefined): number | undefi
   // The answer stopped where the window ended. Some servers report nothing for it.
   if (inputTokens !== null && outputTokens !== null && inputTokens > 0)
     return inputTokens + outputTokens + (usage?.cacheReadTokens ?? 0) + (usage?.cacheWriteTokens ?? 0)
-  const found = windowInWords.exec(message)?.[1]?.replaceAll(",", "")
-  return found === undefined ? undefined : Number(found)
+  return windowIn(message)
 }
 
 /** True for a limit of the server on the size of a body. */
 function isAboutBytes({ message, data }: Failure): boolean {
   const status = isJsonObject(data) ? data.status : undefined
-  return status === 413 && !/token|context/i.test(message)
+  return /payload size/i.test(message) || (status === 413 && !/token|context/i.test(message))
 }
 
-/** Not by how much the window was exceeded. */
-const windowInWords =
-  /(?:>|maximum (?:context|input)[a-z ]*(?:is|of)|context (?:size|window|length)(?![a-z ]*\bby\b)[a-z ]*|tokens allowed)[\s:(]*([\d,]{4,})/i
 const LOOPING = "The conversation fills its context again as soon as it is shortened."
 const MAX_OVERFLOWS = 2
 const MAX_FIXED_PART = 0.7

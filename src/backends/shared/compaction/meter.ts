@@ -18,6 +18,8 @@ export class ContextMeter {
   readonly #answerTokens: number
   /** The longest request that the model has accepted. */
   accepted: number
+  /** Tokens of the request that was refused: it has to become shorter, whatever the window is. Until the next compaction. */
+  refused = Number.POSITIVE_INFINITY
   /** The tokens of a request with the first `count` messages, and of its answer. */
   #known: { readonly tokens: number; readonly count: number; readonly answer: number | null } | undefined
   #fixed: number | undefined
@@ -52,12 +54,13 @@ export class ContextMeter {
 
   /** The size that a compaction aims at. */
   get target(): number {
-    return 0.5 * this.limit
+    return 0.5 * Math.min(this.limit, this.refused)
   }
 
   /** Tokens of the newest messages that stay as they are. */
   get keep(): number {
-    return this.#settings.keep ?? Math.min(40_000, Math.max(4_000, 0.1 * this.window))
+    const usual = this.#settings.keep ?? Math.min(40_000, Math.max(4_000, 0.1 * this.window))
+    return Math.min(usual, this.refused / 8)
   }
 
   /** The part of every request apart from the messages. */
@@ -110,6 +113,7 @@ export class ContextMeter {
 
   /** Call after the history was replaced: no usage from before is valid for it. */
   reset(tokens: number): void {
+    this.refused = Number.POSITIVE_INFINITY
     this.#ratio = this.ratio
     this.#known = { tokens, count: this.#history.said.length, answer: 0 }
   }
