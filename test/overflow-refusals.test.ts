@@ -292,6 +292,7 @@ test.each(refusals)("over %s, the window in a refusal of %s is read: %s", (_, __
 })
 
 test.each([
+  ["Too many tokens, please wait before trying again.", 429],
   [
     "Rate limit reached for gpt-5.5 in organization org-x on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000.",
     429,

@@ -155,6 +155,16 @@ describe("a window that a refusal tells about", () => {
     expect(compaction?.window).toBe(WINDOW)
   })
 
+  test.each([
+    ["of the body's size in bytes", refusal("Request exceeds the maximum size: 33554432 bytes.", 413)],
+    ["without a number", refusal("The prompt is too long.")],
+  ])("a conversation becomes at most half as long after a refusal %s", async (_, error) => {
+    const { manager, size } = managed(["Summary."], [call("c"), result("c", sheep(3000))])
+    const before = size()
+    const compaction = await manager.onOverflow(error)
+    expect(compaction?.tokens.after).toBeLessThanOrEqual(before / 2)
+  })
+
   test("a window is what the refusal names", async () => {
     const { manager } = managed(["Summary."], turns)
     const compaction = await manager.onOverflow(refusal("maximum context length is 4096 tokens"))
