@@ -159,7 +159,7 @@ describe("a window that a refusal tells about", () => {
     ["of the body's size in bytes", refusal("Request exceeds the maximum size: 33554432 bytes.", 413)],
     ["without a number", refusal("The prompt is too long.")],
   ])("a conversation becomes at most half as long after a refusal %s", async (_, error) => {
-    const { manager, size } = managed(["Summary."], [call("c"), result("c", sheep(3000))])
+    const { manager, size } = managed(["Summary."], [call("c"), result("c", sheep(1500))])
     const before = size()
     const compaction = await manager.onOverflow(error)
     expect(compaction?.tokens.after).toBeLessThanOrEqual(before / 2)
