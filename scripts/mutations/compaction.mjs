@@ -33,7 +33,7 @@ export const mutations = [
   mutation(
     "compaction: a refused conversation is as long as its window allows",
     [[native, "0.5 * Math.min(this.limit, this.refused)", "0.5 * this.limit"]],
-    bound("a conversation becomes at most half as long after a refusal of the body's size in bytes"),
+    bound("a conversation becomes about half as long after a refusal of the body's size in bytes"),
   ),
   mutation(
     "compaction: the next summary does not get the earlier one",
