@@ -90,11 +90,7 @@ async function skillAt(
 }
 
 function filesOf(files: Files, folder: string): Pick<Skill, "body" | "pages" | "page"> {
-  const pages = async () => {
-    const entries = await files.list(folder, ".")
-    const parts = pageFolders.filter((part) => entries.some(({ name, kind }) => name === part && kind === "folder"))
-    return (await Promise.all(parts.map((part) => filesBelow(files, folder, part)))).flat().slice(0, MAX_PAGES)
-  }
+  const pages = async () => (await filesBelow(files, folder)).filter((path) => path !== "SKILL.md").slice(0, MAX_PAGES)
   return {
     body: async () => splitSkill(await textAt(files, `${folder}/SKILL.md`)).body,
     pages,
@@ -102,15 +98,15 @@ function filesOf(files: Files, folder: string): Pick<Skill, "body" | "pages" | "
   }
 }
 
-/** Links are not followed: they could lead out of the folder of the skill. */
-async function filesBelow(files: Files, folder: string, part: string): Promise<readonly string[]> {
-  if (part.split("/").length > MAX_DEPTH) return []
-  const entries = [...(await files.list(`${folder}/${part}`, "."))].sort((a, b) => (a.name < b.name ? -1 : 1))
-  const found: string[] = []
+/** The files before the folders. Links are not followed: they could lead out of the folder of the skill. */
+async function filesBelow(files: Files, folder: string, part = "", depth = 0): Promise<readonly string[]> {
+  const entries = (await files.list(`${folder}/${part}`, "."))
+    .filter(({ name }) => !name.startsWith(".") && name !== "node_modules")
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  const found = entries.flatMap(({ name, kind }) => (kind === "file" ? [`${part}${name}`] : []))
   for (const { name, kind } of entries) {
-    if (found.length >= MAX_PAGES) break
-    if (kind === "file") found.push(`${part}/${name}`)
-    if (kind === "folder") found.push(...(await filesBelow(files, folder, `${part}/${name}`)))
+    if (kind !== "folder" || depth >= MAX_DEPTH || found.length > MAX_PAGES) continue
+    found.push(...(await filesBelow(files, folder, `${part}${name}/`, depth + 1)))
   }
   return found
 }
@@ -139,7 +135,7 @@ async function unlessAbsent<Value>(work: () => Promise<Value>): Promise<Value | 
   }
 }
 
-const pageFolders: readonly string[] = ["pages", "references", "scripts", "assets"]
-const MAX_SKILLS = 200
+const MAX_SKILLS = 500
 const MAX_PAGES = 200
+/** Of folders below that of the skill. */
 const MAX_DEPTH = 4
