@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { commandLine } from "../../test/support/command-line.ts"
+import { commandLine, statusOnStderr } from "../../test/support/command-line.ts"
 import { until } from "../../test/support/watchdog.ts"
 import type { RunResult } from "../contract/result.ts"
 import type { SimulatorOptions } from "../testing/index.ts"
@@ -92,11 +92,15 @@ describe("an interrupted run", () => {
     ["SIGTERM", ["SIGTERM"]],
   ] as const)("%s stops a run immediately and keeps the text so far: 130", async (_, signals) => {
     const text = "This much came before the line went quiet."
-    const { requests } = await simulate({ script: () => text, faults: () => ({ kind: "stall", atByte: 700 }) })
-    const running = start(["run", "--run-id", "stalled", "Take your time"])
-    await until(() => requests.length === 1)
-    for (const each of signals) {
-      await new Promise((resolve) => setTimeout(resolve, 200))
+    await simulate({ script: () => text, faults: () => ({ kind: "stall", atByte: 700 }) })
+    const running = start(["run", "--run-id", "stalled", "Take your time"], statusOnStderr)
+    await until(() => running.shown.stderr.includes("writing"))
+    for (const [index, each] of signals.entries()) {
+      if (index > 0) {
+        await until(() => running.shown.stdout.includes("press again to stop now"))
+        // Two signals in quick succession count as one.
+        await new Promise((resolve) => setTimeout(resolve, 60))
+      }
       running.child.kill(each)
     }
     const { code, stdout, stderr } = await running.ended

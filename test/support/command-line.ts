@@ -102,6 +102,13 @@ function killGroup({ pid }: ChildProcess): boolean {
   }
 }
 
+/** Makes the program draw a status line on stderr, which shows what it is about; stdout stays a pipe. */
+export const statusOnStderr = {
+  NODE_OPTIONS: "--import=data:text/javascript,process.stderr.isTTY=true",
+  TERM: "xterm",
+  FORCE_COLOR: "0",
+}
+
 /** Makes the program treat its pipes as terminals. */
 export const takenForTerminal = {
   NODE_OPTIONS: "--import=data:text/javascript,process.stdin.isTTY=process.stdout.isTTY=true",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { commandLine, takenForTerminal } from "../../../test/support/command-line.ts"
+import { commandLine, statusOnStderr, takenForTerminal } from "../../../test/support/command-line.ts"
 import { until } from "../../../test/support/watchdog.ts"
 
 const { start, simulate } = commandLine()
@@ -30,15 +30,19 @@ describe("chat in a pipe", () => {
     ["SIGINT twice", ["SIGINT", "SIGINT"]],
     ["SIGTERM", ["SIGTERM"]],
   ] as const)("%s stops a chat in a pipe immediately with 130", async (_, signals) => {
-    const { requests } = await simulate({
+    await simulate({
       script: () => "Never whole.",
       faults: () => ({ kind: "stall", atByte: 700 }),
     })
-    const running = start(["chat"])
+    const running = start(["chat"], statusOnStderr)
     running.child.stdin.write("Take your time\n")
-    await until(() => requests.length === 1)
-    for (const each of signals) {
-      await new Promise((resolve) => setTimeout(resolve, 200))
+    await until(() => running.shown.stderr.includes("writing"))
+    for (const [index, each] of signals.entries()) {
+      if (index > 0) {
+        await until(() => running.shown.stdout.includes("press again to stop now"))
+        // Two signals in quick succession count as one.
+        await new Promise((resolve) => setTimeout(resolve, 60))
+      }
       running.child.kill(each)
     }
     const { code, stderr } = await running.ended
@@ -69,6 +73,7 @@ describe("chat at a terminal", () => {
 
       running.child.kill("SIGINT")
       await until(() => running.shown.stdout.includes("Press Ctrl-C again to leave"))
+      // Two signals in quick succession count as one.
       await new Promise((resolve) => setTimeout(resolve, 60))
       running.child.kill("SIGINT")
       const { code, stdout, stderr } = await running.ended

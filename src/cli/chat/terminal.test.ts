@@ -1,3 +1,4 @@
+import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -198,8 +199,9 @@ test("Ctrl-C during a run finishes the step, a second one stops it; the chat con
   type("\u0003")
   // Two signals in quick succession count as one: npm repeats the ones it receives.
   await new Promise((resolve) => setTimeout(resolve, 60))
+  const stopped = once(process, "SIGINT")
   type("\u0003")
-  await new Promise((resolve) => setTimeout(resolve, 60))
+  await stopped
   // Its answer still arrives, but no longer counts.
   never.release()
   await asked("cancelled 0 turns")
@@ -220,6 +222,7 @@ test("Ctrl-C at the prompt discards the input and shows how to leave; a second o
   await asked("done 1 turn")
   type("\u0003")
   await until(() => terminal.lines().filter((line) => line.startsWith("Press Ctrl-C")).length === 2)
+  // Two signals in quick succession count as one.
   await new Promise((resolve) => setTimeout(resolve, 60))
   type("\u0003")
   expect(await ended).toBe(130)
