@@ -94,6 +94,8 @@ describe("an agent in the background", () => {
       concurrent: true,
       run: async () => {
         most = Math.max(most, ++working)
+        await until(() => most >= 2)
+        // Time in which one too many could start.
         await new Promise((resolve) => setTimeout(resolve, 5))
         working--
         return "ok"

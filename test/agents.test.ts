@@ -17,6 +17,7 @@ import {
   processOver,
   resultsIn,
 } from "./support/agent-scene.ts"
+import { until } from "./support/watchdog.ts"
 
 const ticketOf = ({ pause }: RunResult) => pause?.pendingToolCall?.ticket ?? ""
 const ofType = <Type extends RunRecord["type"]>(records: readonly RunRecord[], type: Type) =>
@@ -242,6 +243,8 @@ describe("limits of the tree", () => {
       effect: "none",
       run: async () => {
         most = Math.max(most, ++working)
+        await until(() => most >= 2)
+        // Time in which one too many could start.
         await new Promise((resolve) => setTimeout(resolve, 20))
         working--
         return "waited"
@@ -668,15 +671,18 @@ describe("stopping", () => {
   test("a released run releases its agents, and any process continues all of them", async () => {
     const store = memoryStore()
     const ran: Json[] = []
+    let isReleased = false
+    const act = calls(part("act"))
     const step = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 30))
-      return calls(part("act"))
+      await until(() => isReleased)
+      return act
     }
-    const roles = { lead: [calls(agent("one")), "Done."], one: [step, step, step, step, "One."] }
+    const roles = { lead: [calls(agent("one")), "Done."], one: [act, step, step, step, "One."] }
     const first = processOver(store, roles, { tools: [acting(ran)] })
     const handle = first.runtime.stream({ task: "lead", runId: "r" })
     for await (const event of handle) if (event.type === "tool-result" && event.agent) break
     handle.release()
+    isReleased = true
     const released = await handle.result
     expect(released).toMatchObject({ status: "paused", pause: { reason: "released" } })
     expect(ran.length).toBeLessThan(4)

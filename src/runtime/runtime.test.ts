@@ -174,7 +174,9 @@ describe("tools", () => {
         concurrent,
         async run() {
           log.push(`+${name}`)
-          await new Promise((resolve) => setTimeout(resolve, name === "a" ? 30 : 5))
+          if (name === "a") await until(() => log.includes("-b"))
+          // Time in which one that has to wait could start.
+          await new Promise((resolve) => setTimeout(resolve, 5))
           log.push(`-${name}`)
           return name
         },

@@ -14,6 +14,7 @@ import {
 import { project } from "../../src/journal/projection.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { type ScriptedModel, type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
+import { until } from "../support/watchdog.ts"
 
 const models: ScriptedModel[] = []
 afterEach(() => {
@@ -539,6 +540,8 @@ describe("concurrency", () => {
     let most = 0
     const step: ScriptedStep = async () => {
       most = Math.max(most, ++running)
+      await until(() => most >= 2)
+      // Time in which one too many could start.
       await new Promise((done) => setTimeout(done, 5))
       running--
       return "ok"

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest"
+import { until } from "../../../test/support/watchdog.ts"
 import type { Model } from "../../contract/provider.ts"
 import type { Store } from "../../contract/store.ts"
 import { type Effect, type Tool, ToolError } from "../../contract/tool.ts"
@@ -79,7 +80,7 @@ describe("a tool whose effect depends on its arguments", () => {
             (name) => ({ type: "tool-call", wireId: name, name, args: { effect: "none" } }) as const,
           )
           for (const [index, part] of parts.entries()) sink.call?.(part, index)
-          while (!order.includes("plain")) await new Promise((resolve) => setTimeout(resolve, 1))
+          await until(() => order.includes("plain"))
           order.push("answer")
           return { parts, stopReason: "tool-calls", usage, model: "m" }
         },
@@ -94,20 +95,21 @@ describe("a tool whose effect depends on its arguments", () => {
   })
 
   test("a tool runs calls without an effect side by side, and others one after another", async () => {
-    let running = 0
-    let most = 0
-    const run = async () => {
-      most = Math.max(most, ++running)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      running--
-    }
-    const mostOf = async (effect: Effect) => {
-      most = 0
+    const mostOf = async (effect: Effect, allowed: number) => {
+      let running = 0
+      let most = 0
+      const run = async () => {
+        most = Math.max(most, ++running)
+        await until(() => most >= allowed)
+        // Time in which one too many could start.
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        running--
+      }
       const model = scriptedModel([acting(effect, effect, effect), "done"])
       await createRuntime({ model, store: memoryStore(), tools: [byArgument({ run })] }).run({ task: "x" })
       return most
     }
-    expect([await mostOf("none"), await mostOf("repeatable"), await mostOf("once")]).toEqual([3, 1, 1])
+    expect([await mostOf("none", 3), await mostOf("repeatable", 1), await mostOf("once", 1)]).toEqual([3, 1, 1])
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { LONG_LIMIT_MS, withTimeLimit } from "../../../test/support/time-limit.ts"
+import { until } from "../../../test/support/watchdog.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import type { Store } from "../../contract/store.ts"
@@ -179,6 +180,8 @@ describe("a call through CallTool has the properties of the inner tool", () => {
       let seen = 0
       const run = async () => {
         seen = Math.max(seen, ++open)
+        await until(() => seen >= most)
+        // Time in which one too many could start.
         await new Promise((resolve) => setTimeout(resolve, 10))
         open--
       }

@@ -180,6 +180,7 @@ describe("a running call that asks, in a host with onAsk", () => {
     let open = 0
     const answer = (n: number) => async () => {
       expect(++open).toBe(1)
+      // Time in which another question could be asked.
       await new Promise((resolve) => setTimeout(resolve, 5))
       open--
       return says(`for ${n}`)

@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test, vi } from "vitest"
 import { z } from "zod"
+import { until } from "../../../test/support/watchdog.ts"
 import type { JsonObject, JsonObjectSchema } from "../../contract/json.ts"
 import { type Tool, type ToolContext, ToolError } from "../../contract/tool.ts"
 import { plainText } from "../../lib/content.ts"
@@ -132,9 +133,10 @@ describe("an aborted run", () => {
     "an aborted run abandons a tool of effect %s that ignores the signal: %s",
     async (effect, status, message) => {
       const controller = new AbortController()
-      const dispatcher = createDispatcher([toolThat(() => new Promise(() => {}), { effect })])
+      const run = vi.fn(() => new Promise(() => {}))
+      const dispatcher = createDispatcher([toolThat(run, { effect })])
       const pending = dispatcher.dispatch({ name: "tool", args: {} }, contextWith(controller.signal))
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => run.mock.calls.length === 1)
       controller.abort()
       const outcome = await pending
       expect(outcome.status).toBe(status)
@@ -144,10 +146,12 @@ describe("an aborted run", () => {
 
   test("an aborted call stays aborted when the tool rejects because of it", async () => {
     const controller = new AbortController()
-    const run = (): Promise<never> =>
-      new Promise((_, reject) => controller.signal.addEventListener("abort", () => reject(controller.signal.reason)))
+    const run = vi.fn(
+      (): Promise<never> =>
+        new Promise((_, reject) => controller.signal.addEventListener("abort", () => reject(controller.signal.reason))),
+    )
     const pending = createDispatcher([toolThat(run)]).callTool("tool", {}, contextWith(controller.signal))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => run.mock.calls.length === 1)
     controller.abort(new Error("secret reason"))
     expect(JSON.parse((await pending).text).error).toEqual({
       code: "aborted",
@@ -157,15 +161,24 @@ describe("an aborted run", () => {
 
   test("an aborted call ignores the end of an abandoned tool and does not wait for hanging validation", async () => {
     const controller = new AbortController()
-    const late = toolThat(() => new Promise((_, reject) => setTimeout(reject, 300, new Error("late"))))
-    const input = z.object({}).refine(() => new Promise(() => {}))
+    let fails: ((error: Error) => void) | undefined
+    const late = toolThat(
+      () =>
+        new Promise((_, reject) => {
+          fails = reject
+        }),
+    )
+    const validate = vi.fn(() => new Promise(() => {}))
+    const input = z.object({}).refine(validate)
     const stuck = defineTool({ name: "stuck", description: "Never validates.", inputSchema: input, run: fail })
     const dispatcher = createDispatcher([late, stuck])
     const pending = ["tool", "stuck"].map((name) => dispatcher.callTool(name, {}, contextWith(controller.signal)))
-    setTimeout(() => controller.abort(), 5)
+    await until(() => fails !== undefined && validate.mock.calls.length > 0)
+    controller.abort()
     for (const { text } of await Promise.all(pending)) expect(JSON.parse(text).error.code).toBe("aborted")
+    fails?.(new Error("late"))
     // An unhandled rejection would fail the test run.
-    await new Promise((resolve) => setTimeout(resolve, 330))
+    await new Promise((resolve) => setTimeout(resolve))
   })
 
   test("dispatch adds one listener to a signal, however many calls use it", async () => {
