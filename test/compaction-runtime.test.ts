@@ -12,6 +12,7 @@ import { createSimulator } from "../src/testing/index.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { call, countingModel, problemsOf, text, wordsIn } from "./compaction/counting-model.ts"
 import { checkRequests, runTurns, words } from "./compaction/run-turns.ts"
+import { watchedInbox } from "./support/inbox-watch.ts"
 
 const small = { window: 16_000, turns: 40, result: (turn: number) => `${turn}: ${words(500)}` }
 const chatty = {
@@ -112,7 +113,7 @@ describe("the host", () => {
   })
 
   test("a run in another process is shortened through its inbox, and the request is in its journal", async () => {
-    const store = memoryStore()
+    const { store, taken } = watchedInbox(memoryStore(), { workspaceId: "default", runId: "r1", nodeId: "main" })
     const other = createRuntime({ store })
     const run = await runTurns({
       ...chatty,
@@ -122,8 +123,7 @@ describe("the host", () => {
       onTurn: async (turn) => {
         if (turn !== 3) return
         expect(await other.compact("r1")).toBe(true)
-        // The owner reads its inbox twice a second.
-        await new Promise((resolve) => setTimeout(resolve, 1_200))
+        await taken(0)
       },
     })
     expect(run.records.filter(({ type }) => type === "compaction-request")).toMatchObject([{ inbox: 0 }])

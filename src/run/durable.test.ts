@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { watchedInbox } from "../../test/support/inbox-watch.ts"
 import { until } from "../../test/support/watchdog.ts"
 import { native } from "../backends/native/index.ts"
 import { LonghaulError } from "../contract/error.ts"
@@ -679,7 +680,7 @@ describe("from another process", () => {
   })
 
   test("a steering message to an active run reaches the model once and is recorded with its slot", async () => {
-    const store = memoryStore()
+    const { store, taken } = watchedInbox(memoryStore(), { workspaceId: "default", runId: "r", nodeId: "main" })
     const release = deferred<string>()
     const started = deferred<void>()
     const slow = tool("slow", () => {
@@ -690,7 +691,7 @@ describe("from another process", () => {
     const result = runtime.run({ task: "x", runId: "r" })
     await started.promise
     expect(await runtimeOver(store, []).runtime.steer("r", "Hurry up.")).toBe(true)
-    await new Promise((resolve) => setTimeout(resolve, 1200))
+    await taken(0)
     release.resolve("ready")
     expect(await result).toMatchObject({ status: "done" })
     expect(model.calls[1]?.at(-1)).toMatchObject({ role: "user", content: [{ text: "Hurry up." }] })
