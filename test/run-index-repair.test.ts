@@ -9,7 +9,7 @@ import { LonghaulError } from "../src/index.ts"
 import { entryName, parseEntry } from "../src/journal/index-entries.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { hangingPay, INDEX, listByReading, PROJECTS, paged, runtimeOver, wait } from "./run-index/world.ts"
-import { until } from "./support/watchdog.ts"
+import { laterMillisecond, until } from "./support/watchdog.ts"
 
 const ids = (runs: readonly RunSummary[]) => runs.map(({ runId }) => runId)
 
@@ -124,7 +124,7 @@ test("an index entry with a time other than the journal's is corrected, and the 
   const runtime = runtimeOver(store)
   for (const runId of ["a", "b", "c"]) {
     await runtime.run({ task: "done", runId })
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await laterMillisecond()
   }
   const folder = store.folder(INDEX)
   for (const name of await entriesOf(store, "a")) await folder.delete(name)
@@ -141,7 +141,7 @@ test("a run with two index entries of different times is listed by the time in i
   const runtime = runtimeOver(store)
   for (const runId of ["a", "b", "c"]) {
     await runtime.run({ task: "done", runId })
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await laterMillisecond()
   }
   const wrong = entryName({ kind: "begun", runId: "c", nodeId: "main", startedAt: 1 })
   await store.folder(INDEX).create(wrong, new Uint8Array())
@@ -265,7 +265,7 @@ test("a page can start after a run id, or after a summary whose run was removed 
   const runtime = runtimeOver(store)
   for (const runId of ["a", "b", "c", "d"]) {
     await runtime.run({ task: "done", runId })
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await laterMillisecond()
   }
   expect(ids(await runtime.runs({ before: "c" }))).toEqual(["b", "a"])
   expect(ids(await runtime.runs({ before: "c", limit: 1 }))).toEqual(["b"])

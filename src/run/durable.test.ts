@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { watchedInbox } from "../../test/support/inbox-watch.ts"
-import { until } from "../../test/support/watchdog.ts"
+import { laterMillisecond, until } from "../../test/support/watchdog.ts"
 import { native } from "../backends/native/index.ts"
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
@@ -916,7 +916,7 @@ describe("forks, replays and removals", () => {
     const { runtime } = runtimeOver(store, ["a", "b", "c"])
     for (const runId of ["one", "two", "three"]) {
       await runtime.run({ task: "x", runId })
-      await new Promise((resolve) => setTimeout(resolve, 2))
+      await laterMillisecond()
     }
     const ids = async (filter: object) => (await runtime.runs(filter)).map(({ runId }) => runId)
     expect(await ids({ limit: 2 })).toEqual(["three", "two"])

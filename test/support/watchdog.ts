@@ -9,5 +9,11 @@ export async function until(isTrue: () => boolean | Promise<boolean>): Promise<v
   while (!(await isTrue())) await new Promise((resolve) => realTimer(resolve, 5))
 }
 
+/** Resolves in a later millisecond of the clock: what is stamped afterwards comes after what was stamped before. */
+export async function laterMillisecond(): Promise<void> {
+  const now = Date.now()
+  await until(() => Date.now() > now)
+}
+
 /** Taken when the module loads, so that tests with fake timers can wait, too. */
 const realTimer = setTimeout

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import { laterMillisecond } from "../../../test/support/watchdog.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import { createDispatcher } from "../kernel/dispatch.ts"
 import { createToolContext } from "../kernel/tool-context.ts"
@@ -12,7 +13,7 @@ const dispatcher = createDispatcher([globTool()])
 async function glob(args: JsonObject, content: Readonly<Record<string, string>>, later: readonly string[] = []) {
   const files = memoryFiles(content)
   for (const path of later) {
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await laterMillisecond()
     await files.write(path, "/", new TextEncoder().encode("later"))
   }
   const context = createToolContext({ env: { files } })
