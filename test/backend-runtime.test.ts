@@ -21,6 +21,7 @@ import {
   scriptedModel,
 } from "../src/testing/index.ts"
 import { fileTools } from "../src/tools/index.ts"
+import { until } from "./support/watchdog.ts"
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "longhaul-own-")))
 const workspace = join(base, "workspace")
@@ -570,7 +571,7 @@ describe("a run that moves to another backend", () => {
 
 test("a listener that comes in the middle of a secret gets none of it", async () => {
   const secret = "tide-table-key-4711"
-  const [middle, listening] = [deferred(), deferred()]
+  const middle = deferred()
   const base = fakeBackend({ script: () => "" })
   const backend: Backend = {
     ...base,
@@ -588,7 +589,7 @@ test("a listener that comes in the middle of a secret gets none of it", async ()
           if (host.deltas) host.show({ type: "text-start", id: "1.0" })
           show(`The key is ${secret.slice(0, 9)}`)
           middle.resolve()
-          await listening.promise
+          await until(() => host.deltas)
           show(`${secret.slice(9)}.`)
           const text = `The key is ${secret}.`
           host.emit({ type: "text-end", turn: 1, id: "1.0", text })
@@ -602,10 +603,7 @@ test("a listener that comes in the middle of a secret gets none of it", async ()
   await middle.promise
   const seen: string[] = []
   const events = runtime.events(runId, { follow: true, deltas: true })[Symbol.asyncIterator]()
-  const first = events.next()
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  listening.resolve()
-  for (let next = await first; !next.done; next = await events.next()) seen.push(JSON.stringify(next.value))
+  for (let next = await events.next(); !next.done; next = await events.next()) seen.push(JSON.stringify(next.value))
   expect(seen.join("\n")).toContain("text-end")
   expect(seen.filter((event) => event.includes("text-delta"))).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { until } from "../../test/support/watchdog.ts"
 import type { RunEvent, RunRecord } from "../contract/event.ts"
 import type { Store } from "../contract/store.ts"
@@ -123,15 +123,19 @@ describe("a run of this process", () => {
   })
 
   test("waiting for a run of this process and following it do not poll its journal", async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
     const { store, operations } = counting(memoryStore())
     const { gated, answer } = gatedSteps(["All done."])
     const runtime = createRuntime({ store, model: scriptedModel(gated), tools: [work] })
     await runtime.start({ runId: "r", task: "Work." })
     const waiting = runtime.waitFor("r", { timeoutMs: 600_000, pollIntervalMs: 1 })
     const following = collect(runtime.events("r", { follow: true }))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await vi.advanceTimersByTimeAsync(50)
     const before = operations.length
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    await vi.advanceTimersByTimeAsync(600)
     // The owner itself only checks for a successor and reads its inbox.
     expect(operations.slice(before).filter((operation) => !/^exists|inbox/.test(operation))).toEqual([])
     await answer()
@@ -208,6 +212,7 @@ describe.each([
       const after = turn % 3 === 0 ? -1 : turn
       joined.push(after)
       followers.push(collect(other.events("r", { after, follow: true })))
+      // At times long enough that the followers look in vain, too.
       await new Promise((resolve) => setTimeout(resolve, turn % 4 === 0 ? 300 : 0))
       await answer()
     }
