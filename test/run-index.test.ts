@@ -9,6 +9,7 @@ import { createOnlyStore, fsStore } from "../src/hosts/node/store/fs-store.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { INDEX, listByReading, paged, runtimeOver } from "./run-index/world.ts"
 import { random } from "./support/scene.ts"
+import { until } from "./support/watchdog.ts"
 
 const steps = Number(process.env.LONGHAUL_INDEX_STEPS ?? 25)
 const seeds = Number(process.env.LONGHAUL_INDEX_SEEDS ?? 1)
@@ -153,11 +154,10 @@ for (const [form, make] of Object.entries(forms)) {
 
 /** Waits until every run is paused, has ended, or hangs in its tool, so that nothing more is written. */
 async function idle(store: Store): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const running = (await listByReading(store)).filter(({ status }) => status === "running")
-    if (running.every(({ task, turns }) => task === "hang" && turns === 1)) return
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
+    return running.every(({ task, turns }) => task === "hang" && turns === 1)
+  })
 }
 
 async function compare(

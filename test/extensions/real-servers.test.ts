@@ -10,7 +10,7 @@ import { mcp } from "../../src/extensions/mcp/index.ts"
 import { createRuntime } from "../../src/hosts/node/index.ts"
 import { memoryStore } from "../../src/stores/memory.ts"
 import { type ScriptedStep, scriptedModel } from "../../src/testing/index.ts"
-import { PATIENCE_MS } from "../support/watchdog.ts"
+import { PATIENCE_MS, until } from "../support/watchdog.ts"
 
 const installed = fileURLToPath(new URL("../../.extensions/node_modules/@modelcontextprotocol/", import.meta.url))
 const everything = `${installed}server-everything/dist/index.js`
@@ -45,12 +45,12 @@ async function overHttp(transport: "streamableHttp" | "sse"): Promise<string> {
   started.push(child)
   const path = transport === "sse" ? "sse" : "mcp"
   const url = `http://127.0.0.1:${port}/${path}`
-  for (;;) {
+  await until(async () => {
     const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => undefined)
     await response?.body?.cancel()
-    if (response) return url
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    return response !== undefined
+  })
+  return url
 }
 
 async function runWith(

@@ -7,7 +7,7 @@ import type { RunRecord } from "../../src/contract/event.ts"
 import type { Store } from "../../src/contract/store.ts"
 import type { S3StoreOptions } from "../../src/stores/s3/index.ts"
 import { random } from "../support/scene.ts"
-import { PATIENCE_MS } from "../support/watchdog.ts"
+import { PATIENCE_MS, until } from "../support/watchdog.ts"
 import { type Built, builtPackage, importBuilt } from "./built.ts"
 import { checkRace, type Verdict } from "./check.ts"
 
@@ -137,7 +137,7 @@ async function runRace(dir: string, options: RaceOptions, stable: Stable, built:
       violations.push(`${worker} did not end`)
       runner.kill()
     }
-    while (running.size > 0) await sleep(1)
+    await until(() => running.size === 0)
   }
   await bucket?.settled()
   const verdict = await checkRace(dir, folder, published, built).catch((error: unknown) => ({

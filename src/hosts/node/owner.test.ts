@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
+import { until } from "../../../test/support/watchdog.ts"
 import { isDead, processOwner } from "./owner.ts"
 
 const self = processOwner()
@@ -46,7 +47,7 @@ test("a zombie process is dead", async () => {
       return text.slice(text.lastIndexOf(")") + 2).split(" ")
     }
     const owner = { ...self, pid, started: Number(stat()[19]) }
-    while (stat()[0] !== "Z") await new Promise((resolve) => setTimeout(resolve, 10))
+    await until(() => stat()[0] === "Z")
     expect(isDead(owner, true)).toBe(true)
     expect(isDead(owner, false)).toBe(true)
   } finally {

@@ -5,6 +5,7 @@ import { certificate, listen, stopServers } from "../../../../test/support/proxy
 import { askOver, startRaw, whenClosed } from "../../../../test/support/raw-server.ts"
 import { selfSigned } from "../../../../test/support/self-signed.ts"
 import { inProcess } from "../../../../test/support/transport-process.ts"
+import { until } from "../../../../test/support/watchdog.ts"
 import { keepAliveAgent } from "./http-agent.ts"
 import { nodeTransport } from "./http-transport.ts"
 
@@ -114,7 +115,7 @@ describe("connections at rest of nodeTransport", () => {
     await Promise.all(["a", "b", "c"].map((key) => ask(url, { headers: { "x-api-key": key } })))
     expect(pools()).toBe(3)
     await Promise.all(connections.map(whenClosed))
-    while (pools() > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => pools() === 0)
   })
 
   test("a response that takes longer than the idle time is not cut", async () => {
