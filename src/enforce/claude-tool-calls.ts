@@ -1,5 +1,5 @@
 import { BlockedError, LonghaulError } from "../contract/error.ts"
-import { Aborter, delay } from "../lib/abort.ts"
+import { delay } from "../lib/abort.ts"
 import { isJsonObject } from "../lib/json.ts"
 import { policyToolName } from "../lib/mcp-servers.ts"
 import { checkOutput } from "../policy/service/run-tool.ts"
@@ -178,7 +178,7 @@ function useOf({ id, toolName, server, sessionId, cwd }: Asked, input: unknown):
 const DEADLINE_MS = 10 * 60_000
 
 async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  const stop = new Aborter()
+  const stop = new AbortController()
   try {
     const late = delay(DEADLINE_MS, stop.signal).then(() => undefined)
     const done = await Promise.race([work.then((value) => ({ value })), late])

@@ -1,14 +1,13 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { RunRecord } from "../contract/event.ts"
 import { FlushLines } from "./flush-lines.ts"
-import { Refilled } from "./refilled.ts"
 
 /** Records that become durable together, with a promise for the callers that wait. Reused after each flush. */
 export class Batch {
   /** True if a flush was requested, with or without a waiting caller. */
   isWanted = false
   readonly lines = new FlushLines()
-  readonly #records = new Refilled<RunRecord>()
+  #records: RunRecord[] = []
   #durable: Promise<void> | undefined
   #resolve: (() => void) | undefined
   #reject: ((error: unknown) => void) | undefined
@@ -44,7 +43,9 @@ export class Batch {
   /** Empties the batch and returns its records, which are durable. Call `resolve` afterwards. */
   take(): readonly RunRecord[] {
     this.lines.clear()
-    return this.#records.take()
+    const taken = this.#records
+    this.#records = []
+    return taken
   }
 
   resolve(): void {

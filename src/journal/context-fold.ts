@@ -5,7 +5,6 @@ import type { AssistantMessage, Message, ToolResultPart } from "../contract/mess
 import type { Usage } from "../contract/result.ts"
 import { compacted, firstKept } from "../lib/compaction/compacted.ts"
 import { contextTokens } from "../lib/usage.ts"
-import { Refilled } from "./refilled.ts"
 
 export type CompactionRecord = RunRecord & {
   readonly type: "compaction-request" | "compaction-start" | "compaction"
@@ -27,7 +26,7 @@ export class ContextFold {
   /** Null after `handOver`. */
   #said: TurnMessage[] | null = []
   /** The parts of the current answer. */
-  readonly #parts = new Refilled<AssistantMessage["content"][number]>()
+  #parts: AssistantMessage["content"][number][] = []
   /** Messages that arrived during a step: the model receives them after the results of the step. */
   #deferred: Message[] = []
   /** The tokens of a request that contained the first `count` messages. */
@@ -75,11 +74,13 @@ export class ContextFold {
   }
 
   dropParts(): void {
-    this.#parts.take()
+    this.#parts = []
   }
 
   addAnswer(turn: number): void {
-    if (this.#parts.length > 0) this.add(turn, { role: "assistant", content: this.#parts.take() })
+    if (this.#parts.length === 0) return
+    this.add(turn, { role: "assistant", content: this.#parts })
+    this.#parts = []
   }
 
   /** Adds the results of a step as one message, then the messages that arrived during it. */

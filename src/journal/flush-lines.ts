@@ -1,4 +1,3 @@
-import { releaseBuffer } from "../lib/bytes.ts"
 import { crc32 } from "../lib/crc32.ts"
 
 /**
@@ -45,7 +44,6 @@ export class FlushLines {
   clear(): void {
     if (this.isEmpty) return
     if (this.#bytes.length <= MAX_KEPT_BYTES && spare.length < MAX_SPARE) spare.push(this.#bytes)
-    else releaseBuffer(this.#bytes)
     this.#bytes = nothing
     this.#length = 0
   }
@@ -56,7 +54,6 @@ export class FlushLines {
     if (needed <= this.#bytes.length) return
     const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 1.5))
     larger.set(this.#bytes.subarray(0, this.#length))
-    releaseBuffer(this.#bytes)
     this.#bytes = larger
   }
 }

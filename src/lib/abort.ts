@@ -11,13 +11,38 @@ export function delay(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Calls `then` when the signal aborts, or immediately if it already has; the returned function cancels that. */
+/**
+ * Calls `then` when the signal aborts, or soon if it already has; the returned function cancels that. A signal gets one listener
+ * for all that wait for it: Node warns of more than ten, which parallel calls of one run easily have.
+ */
 export function onAbort(signal: AbortSignal | undefined, then: () => void): () => void {
   if (!signal) return nothing
-  const listener = { aborted: then }
-  addAbortListener(signal, listener)
-  return () => removeAbortListener(signal, listener)
+  const waiter = { call: then }
+  // Not before the caller continues.
+  if (signal.aborted) queueMicrotask(() => waiter.call())
+  else waitersFor(signal).add(waiter)
+  return () => {
+    waiter.call = nothing
+    waiters.get(signal)?.delete(waiter)
+  }
 }
+
+function waitersFor(signal: AbortSignal): Set<Waiter> {
+  const known = waiters.get(signal)
+  if (known) return known
+  const waiting = new Set<Waiter>()
+  waiters.set(signal, waiting)
+  signal.addEventListener("abort", () => {
+    for (const waiter of waiting) waiter.call()
+  })
+  return waiting
+}
+
+interface Waiter {
+  call: () => void
+}
+
+const waiters = new WeakMap<AbortSignal, Set<Waiter>>()
 
 /** Settles as `value` does, or resolves with undefined as soon as the signal aborts. */
 export function orAborted<Value>(
@@ -51,61 +76,6 @@ export async function withTimeout<Value>(
     unlink()
   }
 }
-
-export interface AbortListener {
-  aborted(): void
-}
-
-/**
- * A signal that lives as long as a run gets one listener for all waits: adding and removing listeners costs more than
- * the work they wait for.
- */
-export function addAbortListener(signal: AbortSignal, listener: AbortListener): void {
-  // Not before the caller continues.
-  if (signal.aborted) queueMicrotask(() => listener.aborted())
-  // Usually one or two: a set would allocate a new table each time one is added and removed.
-  else (waitingFor.get(signal) ?? listenTo(signal)).push(listener)
-}
-
-export function removeAbortListener(signal: AbortSignal, listener: AbortListener): void {
-  const waiting = waitingFor.get(signal)
-  const at = waiting?.indexOf(listener) ?? -1
-  if (at !== -1) waiting?.splice(at, 1)
-}
-
-/** Our own `AbortController`: internal waiters are notified without an event, which a run does not need. */
-export class Aborter {
-  readonly #controller = new AbortController()
-  #waiting: AbortListener[] | undefined
-
-  get signal(): AbortSignal {
-    const { signal } = this.#controller
-    if (this.#waiting === undefined) {
-      this.#waiting = []
-      waitingFor.set(signal, this.#waiting)
-    }
-    return signal
-  }
-
-  abort(reason?: unknown): void {
-    this.#controller.abort(reason)
-    tellAll(this.#waiting ?? [])
-  }
-}
-
-function listenTo(signal: AbortSignal): AbortListener[] {
-  const waiting: AbortListener[] = []
-  waitingFor.set(signal, waiting)
-  signal.addEventListener("abort", () => tellAll(waiting))
-  return waiting
-}
-
-/** A waiter may remove another while it is called. */
-function tellAll(waiting: AbortListener[]): void {
-  for (let next = waiting.shift(); next; next = waiting.shift()) next.aborted()
-}
-
-const waitingFor = new WeakMap<AbortSignal, AbortListener[]>()
 
 function nothing(): void {}
 

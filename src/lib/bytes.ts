@@ -14,14 +14,6 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/**
- * Releases memory immediately. The collector would keep it for long, because buffers that waited for a model or disk
- * are old. It must not be read afterwards.
- */
-export function releaseBuffer({ buffer }: Uint8Array<ArrayBuffer>): void {
-  structuredClone(buffer, { transfer: [buffer] })
-}
-
 /** In pieces: the arguments of one call are limited. */
 export function bytesToBase64(bytes: Uint8Array): string {
   let text = ""

@@ -1,11 +1,10 @@
 import type { InterruptMode } from "../contract/session.ts"
-import { Aborter } from "./abort.ts"
 
 /** Stops work in two steps: first nothing new begins, then what is running is aborted. */
 export class StopSwitch {
-  readonly #immediate = new Aborter()
+  readonly #immediate = new AbortController()
   /** Created only where something waits for it. */
-  #halt: Aborter | undefined
+  #halt: AbortController | undefined
   #mode: InterruptMode | undefined
 
   get mode(): InterruptMode | undefined {
@@ -24,7 +23,7 @@ export class StopSwitch {
 
   /** Aborts when nothing new may begin, so that nothing needs to be waited for. */
   get halting(): AbortSignal {
-    this.#halt ??= new Aborter()
+    this.#halt ??= new AbortController()
     if (this.stopping) this.#halt.abort(reason)
     return this.#halt.signal
   }

@@ -1,5 +1,5 @@
 import type { ApprovalDecision, ApprovalRequest } from "../contract/policy.ts"
-import { Aborter, delay, onAbort } from "../lib/abort.ts"
+import { delay, onAbort } from "../lib/abort.ts"
 import { isJsonObject, jsonCopy, whyNotJson } from "../lib/json.ts"
 import type { ActivePolicy } from "./pipeline.ts"
 
@@ -14,7 +14,7 @@ export async function askPerson(
   stop?: AbortSignal,
 ): Promise<ApprovalDecision> {
   const without = (denial: ApprovalDecision) => (request.reason === "input" ? pause : denial)
-  const closing = new Aborter()
+  const closing = new AbortController()
   let leaveOpen = (_: ApprovalDecision) => {}
   const stopped = new Promise<ApprovalDecision>((resolve) => {
     leaveOpen = resolve

@@ -1,5 +1,4 @@
 import type { Message } from "../contract/message.ts"
-import { releaseBuffer } from "../lib/bytes.ts"
 
 /** How a provider serialises a conversation: everything before the messages, each message, everything after them. */
 export interface BodyShape {
@@ -87,7 +86,6 @@ export class BodyBuffer {
     if (length <= this.#buffer.length) return
     const larger = new Uint8Array(Math.max(length, this.#buffer.length * 1.5))
     larger.set(this.#buffer.subarray(0, kept))
-    releaseBuffer(this.#buffer)
     this.#buffer = larger
   }
 }

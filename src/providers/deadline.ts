@@ -1,6 +1,6 @@
 import { LonghaulError } from "../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../contract/provider.ts"
-import { Aborter, onAbort } from "../lib/abort.ts"
+import { onAbort } from "../lib/abort.ts"
 
 export interface StreamDeadlines {
   /** From the request to the first byte of the response body. */
@@ -29,7 +29,7 @@ export class WatchedTransport implements Transport, TransportSink {
   readonly #transport: Transport
   readonly #deadlines: StreamDeadlines
   /** Reused as long as nothing aborted it. */
-  #abort = new Aborter()
+  #abort = new AbortController()
   #linked: AbortSignal | undefined
   #sink: WatchedSink | undefined
   #allowed = 0
@@ -119,7 +119,7 @@ export class WatchedTransport implements Transport, TransportSink {
 
   #arm(signal: AbortSignal | undefined): void {
     if (this.#abort.signal.aborted) {
-      this.#abort = new Aborter()
+      this.#abort = new AbortController()
       this.#linked = undefined
     }
     const abort = this.#abort

@@ -1,7 +1,7 @@
 import type { Deadlines, LineChannel } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { Aborter, delay } from "../../lib/abort.ts"
+import { delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Inbox } from "../claude/inbox.ts"
 import { closeProgram, exitOf, failsOpen, notOpened } from "../claude/program.ts"
@@ -67,7 +67,7 @@ export class ControlProtocol {
   /** Undefined: there was no reply in time, or none can come. */
   async #request(request: Json, withinMs: number): Promise<JsonObject | undefined> {
     const id = `longhaul-${++this.#count}`
-    const answered = new Aborter()
+    const answered = new AbortController()
     const reply = new Promise<JsonObject>((resolve) => this.#replies.set(id, resolve))
     const late = delay(withinMs, answered.signal).then(() => undefined)
     const over = this.#reading.then(() => undefined)
@@ -133,7 +133,7 @@ export class ControlProtocol {
   async #notOpened(): Promise<LonghaulError> {
     const first = await Promise.race([this.#inbox.next().catch(asFailure), delay(0).then(() => undefined)])
     if (LonghaulError.is(first)) return first
-    const patience = new Aborter()
+    const patience = new AbortController()
     const limit = delay(this.#isDeaf ? this.#deadlines.stopMs : 0, patience.signal)
     const isOver = await Promise.race([this.#channel.exit.then(() => true), limit.then(() => false)])
     patience.abort()

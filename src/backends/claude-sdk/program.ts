@@ -1,7 +1,7 @@
 import type { Deadlines, LineChannel } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { Aborter, delay, orAborted } from "../../lib/abort.ts"
+import { delay, orAborted } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Inbox } from "../claude/inbox.ts"
 import { closeProgram, exitOf, notOpened } from "../claude/program.ts"
@@ -36,7 +36,7 @@ interface Start {
 export async function startQuery(start: Start): Promise<ClaudeProgram> {
   const inbox = new Inbox<Delivery>()
   const prompts = new Inbox<Json>()
-  const started: Started = { broken: new Aborter() }
+  const started: Started = { broken: new AbortController() }
   const query = queryOf(start, inbox, prompts, started)
   void pump(query, inbox)
   try {
@@ -61,7 +61,7 @@ interface Parts {
 interface Started {
   host?: HostProcess
   /** Aborts when its output is unreadable. */
-  readonly broken: Aborter
+  readonly broken: AbortController
 }
 
 async function opened(deadlines: Deadlines, { query, inbox, prompts, started }: Parts): Promise<ClaudeProgram> {
@@ -169,7 +169,7 @@ async function* iterate(prompts: Inbox<Json>): AsyncGenerator<Json> {
 
 /** Undefined: the session is not open. */
 async function openedWithin(query: ClaudeQuery, openMs: number, broken: AbortSignal): Promise<unknown> {
-  const opened = new Aborter()
+  const opened = new AbortController()
   const late = delay(openMs, opened.signal).then(() => undefined)
   try {
     const reply = query.initializationResult().catch(() => undefined)
@@ -192,7 +192,7 @@ async function whyNotOpened(inbox: Inbox<Delivery>, channel: LineChannel): Promi
 
 async function usageOf(query: ClaudeQuery, replyMs: number): Promise<Json | undefined> {
   const ask = query.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET?.bind(query)
-  const answered = new Aborter()
+  const answered = new AbortController()
   try {
     const late = delay(replyMs, answered.signal).then(() => undefined)
     const usage = await Promise.race([ask?.({ skipBehaviors: true }), late])

@@ -1,7 +1,7 @@
 import type { BackendEnv } from "../../contract/backend-env.ts"
 import type { Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import { Aborter, delay } from "../../lib/abort.ts"
+import { delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { type ClaudeOptions, probeSpec, spawnOf } from "./launch.ts"
 
@@ -31,7 +31,7 @@ function loginIn(status: string): Probe["login"] {
 async function output(options: ClaudeOptions, env: BackendEnv, args: readonly string[]): Promise<string> {
   const channel = await spawnOf(env)({ ...probeSpec(options), args })
   channel.endInput()
-  const done = new Aborter()
+  const done = new AbortController()
   // Its output then ends.
   void delay(env.deadlines.openMs, done.signal).then(() => channel.end("kill"))
   const lines: string[] = []

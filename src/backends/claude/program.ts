@@ -1,6 +1,6 @@
 import type { LineChannel } from "../../contract/backend-env.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import { Aborter, delay } from "../../lib/abort.ts"
+import { delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { lastWords } from "../../lib/text/before-cut.ts"
 import type { Delivery } from "./wire.ts"
@@ -8,7 +8,7 @@ import type { Delivery } from "./wire.ts"
 /** Lets a program end by itself: it stores its session then. What is left after that is ended. */
 export async function closeProgram(channel: LineChannel, stopMs: number): Promise<void> {
   channel.endInput()
-  const patience = new Aborter()
+  const patience = new AbortController()
   await Promise.race([channel.exit, delay(stopMs, patience.signal)])
   patience.abort()
   await channel.end("ask")

@@ -2,7 +2,7 @@ import type { BackendEvent, Stop, TurnHost, TurnInput } from "../../contract/bac
 import type { ContentPart } from "../../contract/content.ts"
 import type { Usage } from "../../contract/result.ts"
 import type { InterruptMode, SteerMessage } from "../../contract/session.ts"
-import { Aborter, delay } from "../../lib/abort.ts"
+import { delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Meter } from "../shared/meter.ts"
 import { Steps } from "../shared/steps.ts"
@@ -67,7 +67,7 @@ export class ClaudeRun {
   /** The stop that was decided before the program has ended its work. */
   #halted: Stop | undefined
   #isInterrupted = false
-  readonly #over = new Aborter()
+  readonly #over = new AbortController()
 
   constructor(parts: RunParts) {
     const { program, host, turns, model, names, facts, early } = parts

@@ -2,7 +2,7 @@ import type { Backend } from "../../contract/backend.ts"
 import type { BackendEnv } from "../../contract/backend-env.ts"
 import type { Probe } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
-import { Aborter, delay } from "../../lib/abort.ts"
+import { delay } from "../../lib/abort.ts"
 import { kindOf, shown } from "../../lib/known-keys.ts"
 
 /** The backends that a host has by name. */
@@ -89,7 +89,7 @@ export class Backends {
 
 /** Undefined: there was no answer in time, or it threw. Programs may hang. */
 async function probed(backend: Backend, env: BackendEnv): Promise<Probe | undefined> {
-  const answered = new Aborter()
+  const answered = new AbortController()
   try {
     return await Promise.race([backend.probe(env), delay(PROBE_MS, answered.signal).then(() => undefined)])
   } catch {

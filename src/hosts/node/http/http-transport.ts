@@ -1,7 +1,7 @@
 import type { Agent, ClientRequest, IncomingMessage } from "node:http"
 import { LonghaulError } from "../../../contract/error.ts"
 import type { Transport, TransportRequest, TransportSink } from "../../../contract/provider.ts"
-import { type AbortListener, addAbortListener, removeAbortListener } from "../../../lib/abort.ts"
+import { onAbort } from "../../../lib/abort.ts"
 import { variables as processVariables } from "../../../lib/schema/contract-shapes.ts"
 import { checkArgument, having, required } from "../../../lib/schema/shape.ts"
 import type { Variables } from "../model-names.ts"
@@ -99,13 +99,14 @@ function exchange(prepared: Prepared, request: TransportRequest, sink: Transport
 }
 
 /** One request and its response. The request is sent once: only the retry layer repeats a failed call, and records it. */
-class Exchange implements AbortListener {
+class Exchange {
   readonly #route: Route
   readonly #request: TransportRequest
   readonly #sink: TransportSink
   readonly #resolve: () => void
   readonly #reject: (error: unknown) => void
   #outgoing: ClientRequest | undefined
+  #unlink = () => {}
   #isOver = false
 
   constructor(
@@ -127,15 +128,11 @@ class Exchange implements AbortListener {
     if (signal?.aborted) throw route.failed(signal.reason)
     const outgoing = requestOver(route, options.tunnel ? { ...options, tunnelSignal: signal } : options)
     this.#outgoing = outgoing
-    if (signal) addAbortListener(signal, this)
+    this.#unlink = onAbort(signal, () => outgoing.destroy())
     outgoing.on("response", (response) => this.#answered(response))
     outgoing.on("error", (cause) => this.#fail(cause))
     outgoing.setHeader("content-length", body.length)
     outgoing.end(body)
-  }
-
-  aborted(): void {
-    this.#outgoing?.destroy()
   }
 
   #answered(response: IncomingMessage): void {
@@ -183,8 +180,7 @@ class Exchange implements AbortListener {
   #finish(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
-    const { signal } = this.#request
-    if (signal) removeAbortListener(signal, this)
+    this.#unlink()
     return true
   }
 }
