@@ -8,7 +8,7 @@ interface OverflowText {
 }
 
 /** The first that matches counts. Numbers that are not the window are an excess, the request's own size or bytes. */
-export const overflowTexts: readonly OverflowText[] = [
+const overflowTexts: readonly OverflowText[] = [
   { server: "Anthropic", text: "prompt is too long: {used} tokens > {window} maximum" },
   { server: "Anthropic on Vertex", text: "prompt is too long" },
   { server: "Anthropic", text: "input length and `max_tokens` exceed context limit: {used} + {used} > {window}" },
