@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -237,6 +237,18 @@ describe("an MCP server that is a program", () => {
     expect(result.warnings[0]?.message).toContain("Missing configuration for")
     expect(result.warnings[0]?.message).not.toContain("first line")
     expect(JSON.stringify(result)).not.toContain("t0k3n-9x8y7z6w5v")
+  })
+
+  test("a program starts in its own folder, which is an absolute path", async () => {
+    const script = "console.error('Started in ' + process.cwd()); process.exit(1)"
+    const program = { command: process.execPath, args: ["-e", script] }
+    const place = realpathSync(tmpdir())
+    const { runtime } = runtimeWith(["done"], { mcpServers: { placed: { ...program, cwd: place } } })
+    const { warnings } = await runtime.run({ task: "x" })
+    expect(warnings[0]?.message).toContain(`Started in ${place}`)
+    expect(() => runtimeWith([], { mcpServers: { placed: { ...program, cwd: "servers" } } })).toThrow(
+      "no absolute path",
+    )
   })
 
   test("a program is refused with the way out where there are no processes", { tags: ["MCP-02"] }, async () => {

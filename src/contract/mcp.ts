@@ -8,6 +8,8 @@ export interface McpProgram extends McpServerSettings {
   readonly type?: "stdio"
   readonly command: string
   readonly args?: readonly string[]
+  /** The folder that it starts in, as an absolute path. Default: that of the run. */
+  readonly cwd?: string
   /** Variables for the server, in addition to PATH, HOME, locale and similar. */
   readonly env?: Readonly<Record<string, string>>
   /** The protocol revision, if the program has this one: it cannot be found out without risk. Default: an earlier one. */

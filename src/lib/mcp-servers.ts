@@ -54,9 +54,18 @@ function checkServer(name: string, server: McpServer): void {
       fix: "Use letters, digits, - and _ only.",
     })
   }
+  if ("command" in server && server.cwd !== undefined && !isAbsolute(server.cwd)) {
+    throw new LonghaulError("config_invalid", `mcpServers.${name}.cwd is no absolute path: ${shown(server.cwd)}.`, {
+      fix: "Pass the whole path of the folder. In a file such as .mcp.json it may be relative to the file.",
+    })
+  }
   const hasOne = "command" in server !== "url" in server
   if (hasOne) return
   throw new LonghaulError("config_invalid", `mcpServers.${name} needs either a command or a url.`, {
     fix: 'Pass { command, args, env }, or { type: "http", url, headers }.',
   })
+}
+
+function isAbsolute(path: unknown): boolean {
+  return typeof path !== "string" || /^(?:[A-Za-z]:)?[\\/]/.test(path)
 }

@@ -330,8 +330,8 @@ export class ServerConnection {
     return transport
   }
 
-  #start({ command, args = [], env = {} }: McpProgram) {
-    const { host, cwd, runId } = this.#options
+  #start({ command, args = [], env = {}, cwd = this.#options.cwd }: McpProgram) {
+    const { host, runId } = this.#options
     if (host.spawn) {
       const install = `Install the MCP server ${this.name}: ${command} was not found.`
       return host.spawn({ command, args, cwd, runId, passEnv: [], env, install })

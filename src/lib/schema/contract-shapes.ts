@@ -229,6 +229,7 @@ const programShape: Shape<McpProgram> = {
   type: words("stdio"),
   command: required("text"),
   args: texts,
+  cwd: "text",
   env: textsByName,
   revision: words("2026-07-28"),
 }

@@ -2,7 +2,7 @@ import type { Backend } from "../../contract/backend.ts"
 import type { Capabilities, OwnTool } from "../../contract/capabilities.ts"
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ToolFilter } from "../../contract/extension.ts"
-import type { McpServers } from "../../contract/mcp.ts"
+import type { McpProgram, McpRemote, McpServer, McpServers } from "../../contract/mcp.ts"
 import type { ChainEntry, RunInput } from "../../contract/run.ts"
 import { mcpSafe } from "../../lib/mcp-servers.ts"
 
@@ -108,16 +108,32 @@ export function drawnOn(
   filter: ToolFilter,
 ): { readonly mcpServers: McpServers; readonly extensions: RunExtensions } {
   const { serverExtension } = source
-  const isPassedOn = chain.every(({ backend }) => backend.capabilities.mcpServers === "own")
-  const isOurs = Object.keys(servers).length > 0 && !isPassedOn
-  if (isOurs && !serverExtension) throw noServers()
-  const ours = isOurs && serverExtension ? [serverExtension(servers)] : []
-  const all = mergedExtensions(mergedExtensions(source.extensions, ours), given)
+  const mayPassOn = chain.every(({ backend }) => backend.capabilities.mcpServers === "own")
+  const named = Object.entries(servers)
+  const passedOn = named.filter(([, server]) => mayPassOn && isPlain(server))
+  const ours = named.filter((each) => !passedOn.includes(each))
+  if (ours.length > 0 && !serverExtension) throw noServers()
+  const own = ours.length > 0 && serverExtension ? [serverExtension(Object.fromEntries(ours))] : []
+  const all = mergedExtensions(mergedExtensions(source.extensions, own), given)
   return {
-    mcpServers: ours.length > 0 ? {} : servers,
+    mcpServers: Object.fromEntries(passedOn),
     extensions: { all, anew: given, filter: narrowed(source.extensionTools, filter) },
   }
 }
+
+/** True if another program can connect to a server as it is described: every other setting is one of our own connection. */
+function isPlain(server: McpServer): boolean {
+  return Object.entries(server).every(([key, value]) => value === undefined || plainSettings.has(key))
+}
+
+const plainSettings: ReadonlySet<string> = new Set<keyof McpProgram | keyof McpRemote>([
+  "type",
+  "command",
+  "args",
+  "env",
+  "url",
+  "headers",
+])
 
 /** The client of the protocol is large: a program for a worker has it only if it asks for it. */
 function noServers(): LonghaulError {

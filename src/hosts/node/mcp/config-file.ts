@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
 import { LonghaulError } from "../../../contract/error.ts"
 import type { Json } from "../../../contract/json.ts"
 import type { McpServers } from "../../../contract/mcp.ts"
@@ -7,16 +8,33 @@ import { checkedServers } from "../../../lib/mcp-servers.ts"
 
 /**
  * The servers of a file such as `.mcp.json`: `{ "mcpServers": { "<name>": { command, args, env } | { url, headers } } }`.
- * `${NAME}` and `${NAME:-default}` become variables. Only read files that you trust: they name programs to start.
+ * `${NAME}` and `${NAME:-default}` become variables; a server with `disabled: true` is left out. Only read files that you trust: they name programs to start.
  */
 export async function readMcpServers(
   path: string,
   variables: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<McpServers> {
   const servers = serversIn(path, await readText(path))
-  const expanded = Object.entries(servers).map(([name, server]) => [name, expand(server, path, variables)])
+  const used = Object.entries(servers).flatMap(([name, server]) => {
+    const { disabled, ...settings } = isJsonObject(server) ? server : {}
+    if (disabled === true) return []
+    if (disabled !== undefined && disabled !== false) throw invalidDisabled(path, name)
+    return [[name, isJsonObject(server) ? placed(expand(settings, path, variables), path) : server]]
+  })
   // Checked on the next line.
-  return checkedServers(Object.fromEntries(expanded) as McpServers)
+  return checkedServers(Object.fromEntries(used) as McpServers)
+}
+
+/** The folder of a program is relative to the file. */
+function placed(server: Json, path: string): Json {
+  if (!isJsonObject(server) || typeof server.cwd !== "string") return server
+  return { ...server, cwd: resolve(dirname(path), server.cwd) }
+}
+
+function invalidDisabled(path: string, name: string): LonghaulError {
+  return new LonghaulError("config_invalid", `In ${path}, mcpServers.${name}.disabled is neither true nor false.`, {
+    fix: "Write true to leave the server out.",
+  })
 }
 
 async function readText(path: string): Promise<string> {
