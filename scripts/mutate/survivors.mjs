@@ -168,6 +168,17 @@ export const survivors = [
     reason: "equivalent: without open calls the loops below do nothing, and nothing is suspended",
   },
   {
+    file: "src/run/calls/continue-asked.ts",
+    check: "if (projected?.question === undefined) return notStarted(call)",
+    reason: "equivalent: a call whose answer was recorded has its question in the journal, too",
+  },
+  {
+    file: "src/run/calls/continue-asked.ts",
+    check: "if (begun === undefined) return runner.record(call, denied(call, CHANGED))",
+    reason:
+      "equivalent: the call and its folder on record never change, so that one of its arguments has the digest of its intent",
+  },
+  {
     file: "src/run/calls/decide.ts",
     check: "if (final === undefined) return undefined",
     reason:

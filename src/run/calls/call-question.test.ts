@@ -87,6 +87,7 @@ describe("a call that asks while it runs", () => {
       pause: { reason: "input", pendingToolCall: { name: "ship", question: "Question 1?" } },
       toolCalls: [{ status: "pending" }],
     })
+    expect((await journalText(store)).match(/"type":"approval-request"/g)).toHaveLength(1)
     const { ticket = "" } = paused.pause?.pendingToolCall ?? {}
     const second = processOver(store)
     const done = await second.runtime.resume({ runId: "r", answer: "to Oslo", ticket })
