@@ -29,7 +29,8 @@ function scripted(answer: (line: JsonObject) => readonly unknown[], openMs = 60_
     end: async () => stop(),
     exit,
   }
-  return { protocol: new ControlProtocol(channel, { openMs, replyMs: openMs, stopMs: openMs }), received, output, stop }
+  const protocol = new ControlProtocol(channel, { openMs, replyMs: openMs, stopMs: openMs })
+  return { protocol, received, output, stop, exited: (code: number) => exited({ code, signal: null, stderr: "" }) }
 }
 
 const replied = (response: object) => (message: JsonObject) => [
@@ -77,6 +78,18 @@ test("a program that ends before it is open has crashed, with the end of its err
     code: "backend_crashed",
     message: expect.stringContaining("unknown option"),
   })
+})
+
+test("a program whose output ends some time before it exits has crashed, too", async () => {
+  const { protocol, output, exited } = scripted(() => {
+    output.end()
+    return []
+  })
+  const opening = protocol.open({}).catch((error: unknown) => error)
+  // Longer than it takes to see that nothing was written.
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve))
+  exited(7)
+  expect(await opening).toMatchObject({ code: "backend_crashed", message: expect.stringContaining("exit 7") })
 })
 
 test.each(["garbage", "[1]", "null", '{"type":'])("the line %s is a failure of the protocol", async (line) => {

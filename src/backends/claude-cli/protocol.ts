@@ -25,8 +25,8 @@ export class ControlProtocol {
   /** Resolves when nothing more can be read. */
   readonly #reading: Promise<void>
   #count = 0
-  /** The program takes no more input: it has ended, or is about to. */
-  #isDeaf = false
+  /** The program takes no more input, or writes no more: it has ended, or is about to. */
+  #isEnding = false
 
   constructor(channel: LineChannel, deadlines: Deadlines) {
     this.#channel = channel
@@ -75,7 +75,7 @@ export class ControlProtocol {
       await this.#channel.send(JSON.stringify({ type: "control_request", request_id: id, request }))
       return await Promise.race([reply, late, over])
     } catch {
-      this.#isDeaf = true
+      this.#isEnding = true
       return undefined
     } finally {
       answered.abort()
@@ -86,6 +86,7 @@ export class ControlProtocol {
   async #read(): Promise<void> {
     try {
       for await (const line of this.#channel.lines) if (line.trim() !== "") this.#receive(line)
+      this.#isEnding = true
       this.#inbox.end()
     } catch (error) {
       this.#inbox.end({ error })
@@ -134,7 +135,7 @@ export class ControlProtocol {
     const first = await Promise.race([this.#inbox.next().catch(asFailure), delay(0).then(() => undefined)])
     if (LonghaulError.is(first)) return first
     const patience = new AbortController()
-    const limit = delay(this.#isDeaf ? this.#deadlines.stopMs : 0, patience.signal)
+    const limit = delay(this.#isEnding ? this.#deadlines.stopMs : 0, patience.signal)
     const isOver = await Promise.race([this.#channel.exit.then(() => true), limit.then(() => false)])
     patience.abort()
     return notOpened(first, isOver ? await exitOf(this.#channel) : undefined)
