@@ -197,3 +197,41 @@ test("a run that is stopped while its answer is checked sends the agent no furth
   await session.close()
   expect([stop, prompts]).toEqual([{ reason: "interrupted" }, 1])
 })
+
+test("an answer that has to be repaired in the last turn is a limit, and the agent gets no further prompt", async () => {
+  const host = new RecordingHost(allowEverything)
+  host.review = async () => "It is no JSON."
+  const { agent, stop } = await runScripted((scripted) => scripted.say("Wrong."), {
+    host,
+    request: { limits: { turns: 1, reserved: false } },
+  })
+  expect(stop).toEqual({ reason: "limit" })
+  expect(agent.sent("session/prompt")).toHaveLength(1)
+  expect(host.told).not.toContain("steer It is no JSON.")
+})
+
+test("a run that the host ends after its last turn asks for no review", async () => {
+  const host = new RecordingHost(allowEverything)
+  const reviewed: string[] = []
+  host.endTurn = async () => ({ reason: "ended" })
+  host.review = async (...given: readonly unknown[]) => void reviewed.push(String(given[0]))
+  const { stop } = await runScripted((agent) => agent.say("Done."), { host })
+  expect([stop, reviewed]).toEqual([{ reason: "ended" }, []])
+})
+
+test("an agent that says that it has answered after it was cancelled is interrupted all the same", async () => {
+  const host = new RecordingHost(allowEverything)
+  let interrupt = () => {}
+  const agent: ScriptedAgent = new ScriptedAgent({
+    "session/prompt"() {
+      interrupt()
+      agent.say("Half of it.")
+      return { stopReason: "end_turn", usage: { inputTokens: 10, outputTokens: 5 } }
+    },
+  })
+  const session = await acp({ name: "other", command: "other" }).open(openingRequest, hostOf(agent))
+  interrupt = () => session.interrupt("immediate")
+  const stop = await session.run({ kind: "prompt", content: [{ type: "text", text: "Go." }] }, host)
+  await session.close()
+  expect(stop).toEqual({ reason: "interrupted" })
+})
