@@ -215,6 +215,28 @@ describe("a session", () => {
     expect(used).toMatchObject([{ inputTokens: null, outputTokens: null, costUsd: null }])
   })
 
+  test.each([
+    [1, 10],
+    [2, null],
+  ])(
+    "a session of opencode, which counts its last request only, of %i turns has used %j tokens",
+    async (turns, tokens) => {
+      const { host } = await runScripted(
+        async (agent) => {
+          for (let turn = 1; turn < turns; turn++) {
+            agent.update(announced(edit(`c${turn}`)))
+            await agent.askPermission(edit(`c${turn}`))
+            agent.update(ended(`c${turn}`))
+          }
+          agent.say("Done.")
+        },
+        { options: { name: "opencode", command: "opencode" } },
+      )
+      const used = host.events.flatMap((event) => (event.type === "metering" ? [event.usage.inputTokens] : []))
+      expect(used).toEqual([tokens])
+    },
+  )
+
   test("a session that the agent no longer has is lost", async () => {
     const ref = { backend: "acp:other", version: "1.2.3", id: "s9", cwd: "/project", resumable: true }
     const agent = new ScriptedAgent({ "session/load": () => Promise.reject({ code: -32603, message: "unknown" }) })
@@ -345,6 +367,17 @@ describe("an agent that misbehaves", () => {
     )
     const call = 'call Edit {"path":"/project/a.txt","old_str":"a"}'
     expect(host.told).toEqual([call, "result ok", "text Done."])
+  })
+
+  test("a note of an agent about itself is no text of its model", async () => {
+    const note = "Info: Request failed due to a transient API error. Retrying..."
+    const say = (agent: ScriptedAgent) => {
+      agent.say(note)
+      agent.say("Done.")
+    }
+    const { host } = await runScripted(say, { options: { name: "copilot", command: "copilot" } })
+    expect(host.told).toEqual(["text Done."])
+    expect((await runScripted(say)).host.told).toEqual([`text ${note}Done.`])
   })
 
   test("an agent that tells an error of its model as an answer fails the run with its code", async () => {

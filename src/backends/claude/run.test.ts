@@ -18,6 +18,10 @@ interface Setting {
   readonly isEnough?: boolean
   /** The run has no turn left. */
   readonly isOver?: boolean
+  /** The last turn that the run may have. */
+  readonly lastTurn?: number
+  /** The program has a tool for structured output. */
+  readonly isStructured?: boolean
   /** The host's check of an answer. */
   readonly review?: () => Promise<string | undefined>
 }
@@ -29,6 +33,8 @@ function scene({
   usage,
   isEnough = false,
   isOver = false,
+  lastTurn = 9,
+  isStructured = false,
   review = async () => (isEnough ? "Better." : undefined),
 }: Setting = {}) {
   const inbox = new Inbox<Delivery>()
@@ -76,13 +82,13 @@ function scene({
       host,
       early,
       turns: 0,
-      lastTurn: 9,
+      lastTurn,
       model: "m",
       isLimited: usage !== undefined,
       stopMs: 1,
       brief: "",
     },
-    names: new ToolNames([], [], false),
+    names: new ToolNames([], [], isStructured),
     facts: { counted: noUsage, ...facts },
     callId: (wireId) => wireId,
     stored: () => ({
@@ -356,4 +362,50 @@ test("nothing that the program still says after the limit of the run is recorded
   exit("stopped")
   expect(await run.run(prompt)).toEqual({ reason: "limit" })
   expect(emitted).toEqual([])
+})
+
+test("an answer that has to be repaired in the last turn is a limit, and nothing more is sent", async () => {
+  const { run, sent, tell } = scene({ lastTurn: 1, review: async () => "It is no JSON." })
+  tell(began)
+  tell(done)
+  expect(await run.run(prompt)).toEqual({ reason: "limit" })
+  expect(sent).toEqual(["Do it."])
+})
+
+test("a program that ends while a call waits for a person has to be asked for the call again", async () => {
+  const { run, ask, exit } = scene({ permit: { kind: "suspend", reason: "" } })
+  const stop = run.run(prompt)
+  await ask("c1")
+  exit("exit 0")
+  expect(await stop).toEqual({ reason: "suspended", resumeBy: "repeat" })
+})
+
+test("a run that is interrupted twice asks its program once", async () => {
+  const { run, calls, exit } = scene()
+  const stop = run.run(prompt)
+  run.interrupt("immediate")
+  run.interrupt("immediate")
+  exit("stopped")
+  await stop
+  expect(calls.filter((each) => each === "interrupt")).toHaveLength(1)
+})
+
+test("neither the call of the tool for structured output nor its result is recorded", async () => {
+  const { run, emitted, tell } = scene({ isStructured: true })
+  tell(began)
+  const use = { type: "tool_use", id: "out", name: "StructuredOutput", input: { n: 3 } }
+  tell({ type: "assistant", message: { id: "m1", model: "m", content: [use] } })
+  tell({ type: "user", message: { content: [{ type: "tool_result", tool_use_id: "out", content: "ok" }] } })
+  tell(done)
+  await run.run(prompt)
+  expect(emitted.filter(({ type }) => type.startsWith("tool-"))).toEqual([])
+})
+
+test("deltas are not shown to a host that wants none", async () => {
+  const { run, tell } = scene()
+  tell(began)
+  const delta = { type: "content_block_delta", delta: { type: "text_delta", text: "Do" } }
+  tell({ type: "stream_event", event: delta })
+  tell(done)
+  expect(await run.run(prompt)).toMatchObject({ reason: "done" })
 })

@@ -174,3 +174,56 @@ test("a message of a person that the program repeats is no result of a call", ()
   const events = translate({ type: "user", message: { role: "user", content } }, same)
   expect(events.filter(({ type }) => type === "result")).toEqual([])
 })
+
+const streamed = (event: object) => ({ type: "stream_event", event })
+
+test.each<[string, object, readonly object[]]>([
+  ["the begin of a session", { type: "system", subtype: "init", model: "m-1" }, [{ type: "model", model: "m-1" }]],
+  [
+    "the begin of a text",
+    streamed({ type: "content_block_start", content_block: { type: "text" } }),
+    [{ type: "part-start", kind: "text" }],
+  ],
+  [
+    "the begin of a thought",
+    streamed({ type: "content_block_start", content_block: { type: "thinking" } }),
+    [{ type: "part-start", kind: "reasoning" }],
+  ],
+  ["the begin of a call", streamed({ type: "content_block_start", content_block: { type: "tool_use" } }), []],
+  [
+    "a part of a thought",
+    streamed({ type: "content_block_delta", delta: { type: "thinking_delta", thinking: "Hm" } }),
+    [{ type: "delta", kind: "reasoning", delta: "Hm" }],
+  ],
+  [
+    "the signature of a thought",
+    streamed({ type: "content_block_delta", delta: { type: "signature_delta", signature: "s" } }),
+    [],
+  ],
+])("a message of the program with %s is translated", (_, message, events) => {
+  expect(translate(JSON.parse(JSON.stringify(message)), same)).toEqual(events)
+})
+
+test("texts and thoughts of a subagent are not taken, only its calls", () => {
+  const content = [
+    { type: "text", text: "I look." },
+    { type: "thinking", thinking: "Hm" },
+    { type: "tool_use", id: "t1", name: "Bash", input: {} },
+  ]
+  const message = { type: "assistant", parent_tool_use_id: "agent", message: { id: "m", model: "m", content } }
+  expect(translate(message, same)).toEqual([{ type: "call", callId: "t1", name: "Bash", args: {} }])
+})
+
+test("images of a result are kept, and what is neither text nor image is left out", () => {
+  const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AA" } }
+  const content = [
+    { type: "text", text: "Here." },
+    image,
+    { type: "image", source: { type: "url" } },
+    { type: "other" },
+  ]
+  const message = { type: "user", message: { content: [{ type: "tool_result", tool_use_id: "t1", content }] } }
+  expect(translate(message, same)).toMatchObject([
+    { outcome: { output: [{ text: "Here." }, { type: "image", mediaType: "image/png", data: "AA" }] } },
+  ])
+})
