@@ -109,7 +109,9 @@ test.each([
   onTestFinished(() => runtime.close())
   const stop = new AbortController()
   const running = runtime.run({ task: "Go.", signal: stop.signal })
-  await until(() => existsSync("neverAnswers" in settings ? files.starts : files.ledger))
+  // A file exists before it has its text.
+  const isWritten = (path: string) => existsSync(path) && readFileSync(path, "utf8") !== ""
+  await until(() => isWritten(files.starts) && ("neverAnswers" in settings || isWritten(files.ledger)))
   stop.abort()
   expect(await running).toMatchObject({ status: "cancelled" })
   const pid = Number(readFileSync(files.starts, "utf8"))
