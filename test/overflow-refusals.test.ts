@@ -291,8 +291,25 @@ test.each(refusals)("over %s, the window in a refusal of %s is read: %s", (_, __
   expect(told).toBe(tellsWindow ? WINDOW : undefined)
 })
 
+const throttled = "Too many tokens, please wait before trying again."
+const throttling: Record<keyof typeof models, object> = {
+  anthropic: { type: "error", error: { type: "rate_limit_error", message: throttled } },
+  responses: { error: { message: throttled, type: "tokens", param: null, code: null } },
+  chat: { error: { message: throttled, type: "tokens", param: null, code: null } },
+  gemini: { error: { code: 429, message: throttled, status: "RESOURCE_EXHAUSTED" } },
+}
+
+test.each(Object.keys(models) as (keyof typeof models)[])(
+  "over %s, throttling in the words of an overflow is a limit of requests",
+  async (protocol) => {
+    const model = models[protocol](async () => Response.json(throttling[protocol], { status: 429 }))
+    const runtime = createRuntime({ store: memoryStore(), model, backend: native({ retry: { attempts: 1 } }) })
+    expect(await runtime.run({ task: "Go." })).toMatchObject({ status: "failed", error: { code: "rate_limited" } })
+  },
+)
+
 test.each([
-  ["Too many tokens, please wait before trying again.", 429],
+  [throttled, 429],
   [
     "Rate limit reached for gpt-5.5 in organization org-x on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000.",
     429,

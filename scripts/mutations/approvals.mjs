@@ -141,9 +141,9 @@ export const mutations = [
     crash("a repeatable call that was lost after its intent is flagged as unknown if the policy denies now"),
   ),
   mutation(
-    "policy: a started call that nobody approved is repeated although the policy asks by now",
+    "policy: a started call that nobody approved is repeated although the policy now asks",
     [[calls, "return { isApproved: approvedDigest === digestOf(run, call) }", "return { isApproved: true }"]],
-    ["src/run/durable.test.ts", "a `repeatable` call is not run again if the policy by now asks about it"],
+    ["src/run/durable.test.ts", "a `repeatable` call is not run again if the policy now asks about it"],
   ),
   mutation(
     "policy: the approval of a call does not count after a crash",

@@ -15,6 +15,15 @@ const failover = (name) => ["test/failover.test.ts", name]
 
 export const mutations = [
   mutation(
+    "backends: a program of Claude that ends some time after its output is said to be late",
+    [["src/backends/claude/program.ts", "isDeaf || inbox.hasEnded ? stopMs : 0", "isDeaf ? stopMs : 0"]],
+    [
+      "src/backends/claude-cli/protocol.test.ts",
+      "a program whose output ends some time before it exits has crashed, too",
+    ],
+    ["src/backends/claude-sdk/program.test.ts", "a program whose messages end some time before it exits has crashed"],
+  ),
+  mutation(
     "backends: a vendor's tool runs without its intent on record",
     [[own, "        journal.append(intentOf(this.#run, call, effect))\n", ""]],
     conformance("a tool of the backend runs after its intent was recorded"),

@@ -26,6 +26,16 @@ export const mutations = [
     refusals("a limit of requests is none of the window"),
   ),
   mutation(
+    "compaction: throttling over the AI SDK counts as a conversation that is too long",
+    [["src/providers/ai-sdk/failure.ts", "isOverflow(message, status)", "isOverflow(message)"]],
+    ["src/providers/ai-sdk/failure.test.ts", "throttling in the words of an overflow"],
+  ),
+  mutation(
+    "compaction: throttling in the middle of a stream counts as a conversation that is too long",
+    [["src/providers/openai/failure.ts", "overflowIn(message, status === 429 ? status : 400)", "overflowIn(message)"]],
+    ["src/providers/openai/streams.test.ts", "Too many tokens"],
+  ),
+  mutation(
     "compaction: a number by which the window was exceeded counts as the window",
     [["src/lib/overflow-texts.ts", "by {used} tokens", "by {window} tokens"]],
     refusals("the window in a refusal of Ollama is read"),

@@ -18,6 +18,11 @@ const pins = (name) => ["src/extensions/mcp/pins.test.ts", name]
 
 export const mutations = [
   mutation(
+    "mcp: a server is passed on to a vendor's program without the settings of our connection",
+    [["src/settings/options/extensions.ts", "mayPassOn && isPlain(server)", "mayPassOn"]],
+    ["src/settings/options/extensions.test.ts", "which only the runtime's own connection has, is not passed on"],
+  ),
+  mutation(
     "mcp: a pattern of a server runs in JavaScript's own engine",
     [["src/lib/json-schema.ts", "patterns.size === 0 ? schema : withoutPatterns(schema, value, patterns)", "schema"]],
     ["test/hostile-schemas.test.ts", "a pattern is evaluated by the linear engine only"],

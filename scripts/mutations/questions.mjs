@@ -61,8 +61,8 @@ export const mutations = [
         'const confirmed = { kind: "holds" }',
       ],
     ],
-    runtime("whose policy denies the call by now does not continue it"),
-    runtime("is not continued by its answer if the policy asks for an approval by now"),
+    runtime("whose policy now denies the call does not continue it"),
+    runtime("is not continued by its answer if the policy now asks for an approval"),
   ),
   mutation(
     "questions: listeners get the state of a tool",

@@ -132,7 +132,7 @@ describe("a run whose process died", () => {
     }
   })
 
-  test("a `repeatable` call that the policy denies by now is neither run again nor asked about: its outcome is unknown", async () => {
+  test("a `repeatable` call that the policy now denies is neither run again nor asked about: its outcome is unknown", async () => {
     const store = memoryStore()
     await crashed(store, "put", { effect: "repeatable" })
     await endByHand(store)
@@ -147,7 +147,7 @@ describe("a run whose process died", () => {
   test.each([
     ["asks about it", { ask: { tool: "put" } }],
     ["changes its arguments", { allow: { tool: "put" }, set: { "/n": 2 } }],
-  ])("a `repeatable` call is not run again if the policy by now %s: a person decides", async (_, rule) => {
+  ])("a `repeatable` call is not run again if the policy now %s: a person decides", async (_, rule) => {
     const store = memoryStore()
     await crashed(store, "put", { effect: "repeatable" })
     await endByHand(store)

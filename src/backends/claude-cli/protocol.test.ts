@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 import type { LineChannel, ProgramExit } from "../../contract/backend-env.ts"
 import type { JsonObject } from "../../contract/json.ts"
 import { Inbox } from "../claude/inbox.ts"
@@ -81,13 +81,14 @@ test("a program that ends before it is open has crashed, with the end of its err
 })
 
 test("a program whose output ends some time before it exits has crashed, too", async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
   const { protocol, output, exited } = scripted(() => {
     output.end()
     return []
   })
   const opening = protocol.open({}).catch((error: unknown) => error)
-  // Longer than it takes to see that nothing was written.
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve))
+  await vi.advanceTimersByTimeAsync(1000)
   exited(7)
   expect(await opening).toMatchObject({ code: "backend_crashed", message: expect.stringContaining("exit 7") })
 })

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import { delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Inbox } from "../claude/inbox.ts"
-import { closeProgram, exitOf, failsOpen, notOpened } from "../claude/program.ts"
+import { closeProgram, exitOf, failsOpen, whyNotOpened } from "../claude/program.ts"
 import { objectIn, textIn } from "../claude/translate.ts"
 import {
   type ClaudeProgram,
@@ -25,8 +25,8 @@ export class ControlProtocol {
   /** Resolves when nothing more can be read. */
   readonly #reading: Promise<void>
   #count = 0
-  /** The program takes no more input, or writes no more: it has ended, or is about to. */
-  #isEnding = false
+  /** The program takes no more input: it has ended, or is about to. */
+  #isDeaf = false
 
   constructor(channel: LineChannel, deadlines: Deadlines) {
     this.#channel = channel
@@ -39,7 +39,8 @@ export class ControlProtocol {
     const matcher = { matcher: "*", hookCallbackIds: ["gate"], timeout: MAX_DECISION_S, onFailure: "block" }
     const request = { ...options, subtype: "initialize", hooks: { PreToolUse: [matcher] } }
     const reply = await this.#request(request, this.#deadlines.openMs)
-    if (reply === undefined) throw await this.#notOpened()
+    if (reply === undefined)
+      throw await whyNotOpened(this.#inbox, this.#channel, { stopMs: this.#deadlines.stopMs, isDeaf: this.#isDeaf })
     const response = objectIn(reply, "response")
     if (reply.subtype !== "success" || response.hook_on_failure_supported !== true) throw failsOpen()
     return this.#program(textIn(response, "claude_code_version"))
@@ -75,7 +76,7 @@ export class ControlProtocol {
       await this.#channel.send(JSON.stringify({ type: "control_request", request_id: id, request }))
       return await Promise.race([reply, late, over])
     } catch {
-      this.#isEnding = true
+      this.#isDeaf = true
       return undefined
     } finally {
       answered.abort()
@@ -86,7 +87,6 @@ export class ControlProtocol {
   async #read(): Promise<void> {
     try {
       for await (const line of this.#channel.lines) if (line.trim() !== "") this.#receive(line)
-      this.#isEnding = true
       this.#inbox.end()
     } catch (error) {
       this.#inbox.end({ error })
@@ -129,17 +129,6 @@ export class ControlProtocol {
     // A program that has ended needs no answer.
     this.#channel.send(JSON.stringify({ type: "control_response", response })).catch(() => {})
   }
-
-  /** The program reports a lost session in a result, before it ends. */
-  async #notOpened(): Promise<LonghaulError> {
-    const first = await Promise.race([this.#inbox.next().catch(asFailure), delay(0).then(() => undefined)])
-    if (LonghaulError.is(first)) return first
-    const patience = new AbortController()
-    const limit = delay(this.#isEnding ? this.#deadlines.stopMs : 0, patience.signal)
-    const isOver = await Promise.race([this.#channel.exit.then(() => true), limit.then(() => false)])
-    patience.abort()
-    return notOpened(first, isOver ? await exitOf(this.#channel) : undefined)
-  }
 }
 
 function parsed(line: string): JsonObject {
@@ -152,8 +141,4 @@ function parsed(line: string): JsonObject {
   throw new LonghaulError("backend_protocol", `Claude wrote a line that is not a message: ${line.slice(0, 80)}`, {
     fix: "Check that nothing else writes to its standard output.",
   })
-}
-
-function asFailure(error: unknown): LonghaulError | undefined {
-  return LonghaulError.is(error) ? error : undefined
 }

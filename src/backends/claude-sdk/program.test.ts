@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test, vi } from "vitest"
 import type { LineChannel, ProgramExit } from "../../contract/backend-env.ts"
 import { startQuery } from "./program.ts"
 import type { ClaudeAgentSdk, ClaudeQuery, HostOptions } from "./sdk.ts"
@@ -7,7 +7,7 @@ import type { ClaudeAgentSdk, ClaudeQuery, HostOptions } from "./sdk.ts"
 function started(
   reply: () => Promise<unknown>,
   lines: readonly string[] = [],
-  { openMs = 60_000, spawns = true } = {},
+  { openMs = 60_000, spawns = true, goesSilent = false } = {},
 ) {
   const ended: string[] = []
   let prompts: Promise<readonly unknown[]> = Promise.resolve([])
@@ -34,7 +34,7 @@ function started(
       if (spawns) host.spawnClaudeCodeProcess({ command: "claude", args: [], env: {} })
       return {
         async *[Symbol.asyncIterator]() {
-          yield await channel.exit.then(() => ({ type: "keep_alive" }))
+          if (!goesSilent) yield await channel.exit.then(() => ({ type: "keep_alive" }))
         },
         initializationResult: reply,
         interrupt: async () => {},
@@ -45,7 +45,7 @@ function started(
   const options = { cwd: "/project", env: {}, extraArgs: {} }
   const deadlines = { openMs, replyMs: openMs, stopMs: openMs }
   const program = startQuery({ sdk, options, deadlines, spawn: async () => channel })
-  return { ended, program, prompts }
+  return { ended, program, prompts, exit: (code: number) => exited({ code, signal: null, stderr: "" }) }
 }
 
 /** What there is until the end, but not more than three. */
@@ -73,6 +73,16 @@ test.each([
     message: expect.stringMatching(/did not open a session in time/),
   })
   expect(ended).toEqual(["kill"])
+})
+
+test("a program whose messages end some time before it exits has crashed", async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { program, exit } = started(() => Promise.reject(new Error("no")), [], { goesSilent: true })
+  const opening = program.catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(1000)
+  exit(7)
+  expect(await opening).toMatchObject({ code: "backend_crashed", message: expect.stringContaining("exit 7") })
 })
 
 test("a session that is not open in time is not used", async () => {

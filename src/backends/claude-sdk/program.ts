@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../contract/json.ts"
 import { delay, orAborted } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { Inbox } from "../claude/inbox.ts"
-import { closeProgram, exitOf, notOpened } from "../claude/program.ts"
+import { closeProgram, exitOf, whyNotOpened } from "../claude/program.ts"
 import { textIn } from "../claude/translate.ts"
 import {
   type ClaudeProgram,
@@ -68,7 +68,7 @@ async function opened(deadlines: Deadlines, { query, inbox, prompts, started }: 
   const reply = await openedWithin(query, deadlines.openMs, started.broken.signal)
   const channel = await started.host?.channel
   if (channel === undefined) throw new LonghaulError("backend_crashed", "The Claude SDK did not start its program.")
-  if (!isJsonObject(reply)) throw await whyNotOpened(inbox, channel, deadlines.stopMs)
+  if (!isJsonObject(reply)) throw await whyNotOpened(inbox, channel, deadlines)
   return {
     version: textIn(reply, "claude_code_version"),
     next: () => inbox.next(),
@@ -177,21 +177,6 @@ async function openedWithin(query: ClaudeQuery, openMs: number, broken: AbortSig
   } finally {
     opened.abort()
   }
-}
-
-async function whyNotOpened(inbox: Inbox<Delivery>, channel: LineChannel, stopMs: number): Promise<LonghaulError> {
-  const written = inbox.next().then(
-    (delivery) => ({ delivery, hasEnded: delivery === undefined }),
-    (error: unknown) => ({ error, hasEnded: true }),
-  )
-  const first = await Promise.race([written, delay(0).then(() => ({ delivery: undefined, hasEnded: false }))])
-  if ("error" in first && LonghaulError.is(first.error)) return first.error
-  const patience = new AbortController()
-  // Its messages end a little before the program.
-  const limit = delay(first.hasEnded ? stopMs : 0, patience.signal).then(() => undefined)
-  const how = await Promise.race([exitOf(channel), limit])
-  patience.abort()
-  return notOpened("delivery" in first ? first.delivery : undefined, how)
 }
 
 async function usageOf(query: ClaudeQuery, replyMs: number): Promise<Json | undefined> {

@@ -15,6 +15,11 @@ export class Inbox<Value> {
     this.#wake?.()
   }
 
+  /** True once nothing more is put in. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined
+  }
+
   /** Undefined: all values have been read. */
   async next(): Promise<Value | undefined> {
     while (this.#values.length === 0) {

@@ -3,6 +3,7 @@ import { LonghaulError } from "../../contract/error.ts"
 import { delay } from "../../lib/abort.ts"
 import { isJsonObject } from "../../lib/json.ts"
 import { lastWords } from "../../lib/text/before-cut.ts"
+import type { Inbox } from "./inbox.ts"
 import type { Delivery } from "./wire.ts"
 
 /** Lets a program end by itself: it stores its session then. What is left after that is ended. */
@@ -21,8 +22,28 @@ export async function exitOf(channel: LineChannel): Promise<string> {
   return `exit ${signal ?? code}${said === "" ? "" : `, ${said}`}`
 }
 
-/** Why there is no session. `first`: what the program wrote. `how`: why it ended; undefined if it still runs. */
-export function notOpened(first: Delivery | undefined, how: string | undefined): LonghaulError {
+/** Why a program has no session: what it wrote, or how it ended. `isDeaf`: it took no input. */
+export async function whyNotOpened(
+  inbox: Inbox<Delivery>,
+  channel: LineChannel,
+  { stopMs, isDeaf = false }: { readonly stopMs: number; readonly isDeaf?: boolean },
+): Promise<LonghaulError> {
+  const first = await Promise.race([inbox.next().catch(asFailure), delay(0).then(() => undefined)])
+  if (LonghaulError.is(first)) return first
+  const patience = new AbortController()
+  // Its output ends a little before the program.
+  const limit = delay(isDeaf || inbox.hasEnded ? stopMs : 0, patience.signal).then(() => undefined)
+  const how = await Promise.race([exitOf(channel), limit])
+  patience.abort()
+  return notOpened(first, how)
+}
+
+function asFailure(error: unknown): LonghaulError | undefined {
+  return LonghaulError.is(error) ? error : undefined
+}
+
+/** `first`: what the program wrote. `how`: why it ended; undefined if it still runs. */
+function notOpened(first: Delivery | undefined, how: string | undefined): LonghaulError {
   const message = first?.kind === "message" && isJsonObject(first.message) ? first.message : {}
   const [error] = Array.isArray(message.errors) ? message.errors : []
   if (message.type === "result" && message.num_turns === 0 && /^No conversation found/.test(String(error))) {

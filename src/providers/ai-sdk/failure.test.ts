@@ -68,6 +68,7 @@ const thrown: readonly [code: string, retryable: boolean, what: string, error: u
     "an event within another",
     { type: "error", error: { type: "server_error", message: "Boom" } },
   ],
+  ["rate_limited", true, "throttling in the words of an overflow", api(429, "Too many tokens, please wait.")],
   ["rate_limited", true, "a status beside an event", { message: "slow", statusCode: 429, isRetryable: true }],
   ["provider_error", true, "anything else", new Error("no idea")],
   ["provider_error", true, "a string", "no idea"],

@@ -75,10 +75,10 @@ function describeError(error: unknown): ErrorFields {
   }
 }
 
-function errorCode({ words, message }: ErrorFields): ErrorCode | undefined {
+function errorCode({ words, message, status }: ErrorFields): ErrorCode | undefined {
   if (/API_KEY_INVALID|invalid_api_key/.test(words)) return "auth"
   if (/insufficient_quota|billing_error/.test(words)) return "billing"
-  if (/context_length_exceeded/.test(words) || isOverflow(message)) return "context_overflow"
+  if (/context_length_exceeded/.test(words) || isOverflow(message, status)) return "context_overflow"
   if (/overloaded/.test(words)) return "overloaded"
   if (/rate_limit/.test(words)) return "rate_limited"
   return undefined

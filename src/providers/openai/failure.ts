@@ -18,7 +18,8 @@ export function streamFailure(error: Json | undefined, requestId: string | undef
   const message = messageOf(reported)
   // Routers repeat the status that they received.
   const status = Number(reported.code)
-  const code = errorCode(reported) ?? overflowIn(message) ?? (status >= 400 ? codeOfStatus(status) : undefined)
+  const overflow = overflowIn(message, status === 429 ? status : 400)
+  const code = errorCode(reported) ?? overflow ?? (status >= 400 ? codeOfStatus(status) : undefined)
   return brokenOff(code ?? (reported.type === INVALID ? "invalid_request" : "provider_error"), message, requestId)
 }
 

@@ -168,6 +168,8 @@ describe("lenient Chat Completions servers", () => {
   test.each([
     ["provider_error", { error: { code: 502, message: "Provider disconnected" } }],
     ["rate_limited", { error: { code: 429, message: "Slow down" } }],
+    ["rate_limited", { error: { code: 429, message: "Too many tokens, please wait." } }],
+    ["context_overflow", { error: { code: "1261", message: "Prompt exceeds max length" } }],
     ["provider_error", { error: "CUDA error" }],
     ["invalid_request", { error: { type: "invalid_request_error", message: "no" } }],
     ["context_overflow", { error: { message: "maximum context length is 10 tokens" } }],

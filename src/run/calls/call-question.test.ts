@@ -379,7 +379,7 @@ describe("a run with an open question of a call", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("a call that nobody approved is not continued by its answer if the policy asks for an approval by now", async () => {
+  test("a call that nobody approved is not continued by its answer if the policy now asks for an approval", async () => {
     const store = memoryStore()
     await processOver(store).runtime.run({ runId: "r", task: "Ship it." })
     const asks = { policy: { ask: "pause", rules: [{ ask: { tool: "ship" } }] } } as const
@@ -400,7 +400,7 @@ describe("a run with an open question of a call", () => {
     expect(effects(log)).toHaveLength(1)
   })
 
-  test("a run whose policy denies the call by now does not continue it", async () => {
+  test("a run whose policy now denies the call does not continue it", async () => {
     const store = memoryStore()
     const first = processOver(store)
     await first.runtime.run({ runId: "r", task: "Ship it." })
@@ -412,7 +412,7 @@ describe("a run with an open question of a call", () => {
   })
 })
 
-test("an answered call that a service allows with other arguments only by now is not continued", async () => {
+test("an answered call that a service now allows with other arguments only is not continued", async () => {
   const store = memoryStore()
   await processOver(store).runtime.run({ runId: "r", task: "Ship it." })
   const decide: PolicyService["decide"] = async () => ({ decision: "allow", args: { n: 7 } })

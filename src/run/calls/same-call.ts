@@ -32,7 +32,7 @@ export type Confirmed =
   | { readonly kind: "deny"; readonly reason: string }
   | Question
 
-/** For a call on record: whether a person approved exactly these arguments. Where none did, the policy may ask by now. */
+/** For a call on record: whether a person approved exactly these arguments. Where nobody did, the policy may now ask. */
 export function approvalOf(run: OpenRun, { approvedDigest }: ProjectedCall, call: IdentifiedCall): DecideOptions {
   return { isApproved: approvedDigest === digestOf(run, call) }
 }

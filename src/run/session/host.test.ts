@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest"
 import { over } from "../../../test/support/gates/column.ts"
 import { until } from "../../../test/support/watchdog.ts"
 import type { Backend, Stop, TurnHost } from "../../contract/backend.ts"
+import { LonghaulError } from "../../contract/error.ts"
 import type { Json } from "../../contract/json.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import type { SteerMessage } from "../../contract/session.ts"
@@ -10,7 +11,7 @@ import { createRuntime } from "../../index.ts"
 import { plainText } from "../../lib/content.ts"
 import { noUsage } from "../../lib/usage.ts"
 import { memoryStore } from "../../stores/memory.ts"
-import { fakeBackend } from "../../testing/index.ts"
+import { fakeBackend, scriptedModel } from "../../testing/index.ts"
 import { defineTool } from "../../tools/kernel/define-tool.ts"
 
 interface Working {
@@ -279,4 +280,49 @@ function heldStore() {
     return { release, isWriting }
   }
   return { store, hold }
+}
+
+const stops: readonly Stop[] = [
+  { reason: "done", text: "Done." },
+  { reason: "limit" },
+  { reason: "interrupted" },
+  { reason: "output-limit" },
+  { reason: "refusal" },
+  { reason: "suspended" },
+  { reason: "failed", failure: { code: "auth", message: "No login.", retryable: false } },
+]
+
+test.each(stops.map((stop) => [stop.reason, stop] as const))(
+  "a message that a session took and never passed on is recorded once, if the session ends as %s",
+  async (_, stop) => {
+    const store = memoryStore()
+    const backend = programOf(async ({ messages }) => {
+      await until(() => messages.length > 0)
+      return stop
+    })
+    const handle = runtimeOf(backend, { store }).stream({ task: "Go.", runId: "r" })
+    expect(handle.steer("Mind the tide.")).toBe(true)
+    await handle.result
+    expect(await steersIn(store)).toEqual(["Mind the tide."])
+  },
+)
+
+test("a message to a run whose session could not be opened is recorded once", async () => {
+  const store = memoryStore()
+  const backend = programOf(
+    async () => undefined,
+    () => Promise.reject(new LonghaulError("auth", "No login.")),
+  )
+  const handle = runtimeOf(backend, { store }).stream({ task: "Go.", runId: "r" })
+  expect(handle.steer("Mind the tide.")).toBe(true)
+  expect(await handle.result).toMatchObject({ status: "failed", error: { code: "auth" } })
+  expect(await steersIn(store)).toEqual(["Mind the tide."])
+})
+
+async function steersIn(store: Store): Promise<readonly string[]> {
+  const found: string[] = []
+  for await (const record of createRuntime({ store, model: scriptedModel([]) }).events("r")) {
+    if (record.type === "steer") found.push(record.text)
+  }
+  return found
 }

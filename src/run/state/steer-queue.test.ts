@@ -38,7 +38,7 @@ test("a session may report a message while it takes it", () => {
   expect(queue.disconnect()).toEqual([])
 })
 
-test("a message that no session takes any more is refused, and not recorded", () => {
+test("a message that comes after the session has closed is refused, and not recorded", () => {
   const queue = new SteerQueue()
   queue.connect(session(0).take)
   expect(queue.add("Too late.")).toBe(false)

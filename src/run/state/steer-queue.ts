@@ -19,7 +19,7 @@ export class SteerQueue {
   /** Undefined: no session is open yet, and the messages wait for it. */
   #session: ((message: SteerMessage) => boolean) | undefined
 
-  /** Returns false if no session takes the message any more. */
+  /** Returns false if the session takes no further messages. */
   add(text: string, source?: SteerSource): boolean {
     const message = { id: crypto.randomUUID(), text }
     // A session may report the message while it takes it.
