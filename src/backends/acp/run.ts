@@ -199,7 +199,6 @@ export class AcpRun {
   #recordRequests(): void {
     const inputTokens = Math.max(0, this.#counted() - this.#recorded)
     const costUsd = this.#newCost()
-    if (inputTokens === 0 && !costUsd) return
     this.#meter.add({ ...noUsage, inputTokens, costUsd }, this.#recording.steps.model || undefined)
     this.#recorded += inputTokens
   }

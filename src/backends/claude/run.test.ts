@@ -260,6 +260,21 @@ test("a crash records the tokens of answers that no total contains, as far as th
   expect(emitted.filter(({ type }) => type === "metering")).toEqual([{ type: "metering", usage, model: "m" }])
 })
 
+test("a program that answers without usage leaves the tokens of its answers as its messages tell them", async () => {
+  const { run, emitted, tell, exit } = scene({ usage: { session: {} } })
+  const stop = run.run({ kind: "prompt", content: [{ type: "text", text: "Go." }] })
+  const message = (id: string) => ({ id, model: "m", usage: { input_tokens: 900, output_tokens: 70 } })
+  for (const id of ["a", "b"]) {
+    tell({ type: "stream_event", event: { type: "message_start", message: message(id) } })
+    tell({ type: "assistant", message: { ...message(id), content: [{ type: "text", text: "Hm." }] } })
+    tell({ type: "stream_event", event: { type: "message_stop" } })
+  }
+  exit("exit 1")
+  await stop
+  const usage = { inputTokens: 900, outputTokens: 70 }
+  expect(emitted.filter(({ type }) => type === "metering")).toMatchObject([{ usage }, { usage }])
+})
+
 const began = { type: "stream_event", event: { type: "message_start", message: { id: "m1", model: "m" } } }
 const called = {
   type: "assistant",

@@ -6,11 +6,13 @@ import type { ContentPart } from "../../contract/content.ts"
 import type { Shell } from "../../contract/env.ts"
 import type { RunRecord } from "../../contract/event.ts"
 import type { Json } from "../../contract/json.ts"
+import type { PolicyService } from "../../contract/policy.ts"
 import type { RuntimeConfig } from "../../contract/run.ts"
 import { createRuntime } from "../../index.ts"
 import type { PolicyHost } from "../../policy/policies.ts"
 import { assembleRuntime } from "../../runtime/runtime.ts"
 import { memoryStore } from "../../stores/memory.ts"
+import { fakeBackend } from "../../testing/fake-backend.ts"
 import { bashTool } from "../../tools/bash.ts"
 
 const tool: OwnTool = { name: "Pay", nativeName: "vendor_pay", effect: "once", risk: "low" }
@@ -197,6 +199,75 @@ test.each([
   expect((await runtime.run({ task: "Pay.", runId: "r" })).status).toBe("paused")
   await runtime.resume({ runId: "r", decision: "approve" })
   expect(permits.map(({ kind }) => kind)).toEqual(["suspend", expected])
+})
+
+test("the result of a call that the vendor never asked about reaches no hook", async () => {
+  const seen: string[] = []
+  const { result } = await run(
+    async (host) => {
+      recordCall(host, "1")
+      host.emit({ type: "tool-result", callId: "1", outcome: { status: "ok", output: [] }, durationMs: 1 })
+      await host.endTurn(1)
+    },
+    { hooks: { postToolCall: ({ name }) => void seen.push(name) } },
+  )
+  expect([seen, result.warnings]).toEqual([[], []])
+})
+
+test("an approved call of a vendor that a service gave a secret does not run in a process without the secret", async () => {
+  const written: Json[] = []
+  const account = "acct-9f8e7d6c5b4a"
+  const store = memoryStore()
+  const backend = fakeBackend({
+    script: ({ lastToolResults: [result] }) =>
+      result ? result.text : { parts: [{ toolCall: { name: "Write", args: { path: "a.txt", content: "" } } }] },
+    write: (args) => void written.push(args),
+    sessions: new Map(),
+  })
+  const service: PolicyService = {
+    decide: async ({ args }) => ({
+      decision: "allow",
+      ...(JSON.stringify(args).includes('""') && { args: { path: "a.txt", content: account } }),
+    }),
+    scan: async () => ({ decision: "allow" }),
+  }
+  const policy = { services: [service], rules: [{ ask: { tool: "Write" }, via: "pause" }] } as const
+  const processWith = (secrets: Readonly<Record<string, string>>) => createRuntime({ store, backend, policy, secrets })
+  expect(await processWith({ ACCOUNT: account }).run({ task: "Write it.", runId: "r" })).toMatchObject({
+    status: "paused",
+    pause: { pendingToolCall: { args: { content: "{{secret:ACCOUNT}}" } } },
+  })
+  const result = await processWith({}).resume({ runId: "r", decision: "approve" })
+  expect(result.toolCalls).toMatchObject([
+    { status: "denied", result: expect.stringContaining("a secret that this process does not have") },
+  ])
+  expect(written).toEqual([])
+})
+
+test("a stop while a policy service decides is not recorded as a decision of the service", async () => {
+  let stop = () => {}
+  const service: PolicyService = {
+    decide() {
+      stop()
+      return new Promise<never>(() => {})
+    },
+    scan: async () => ({ decision: "allow" }),
+  }
+  const runtime = createRuntime({
+    store: memoryStore(),
+    backend: actingBackend(async (host) => {
+      recordCall(host, "1")
+      await host.authorize(payment("1"), tool)
+      return { reason: "interrupted" }
+    }),
+    policy: { services: [service] },
+  })
+  const handle = runtime.stream({ task: "Pay.", runId: "r" })
+  stop = () => void handle.interrupt("immediate")
+  expect((await handle.result).status).toBe("cancelled")
+  const records: RunRecord[] = []
+  for await (const record of runtime.events("r")) records.push(record)
+  expect(records.filter(({ type }) => type === "policy-decision")).toEqual([])
 })
 
 test("the approval of a vendor's call without an effect is used up by it", async () => {
