@@ -56,8 +56,9 @@ const rows = [
   },
   {
     name: "quality",
-    files: ["test/overflow-refusals.test.ts"],
-    bar: "29 of 29 refusals of real servers shorten the conversation, and the run is done",
+    files: ["test/overflow-refusals.test.ts", "test/compaction-quality.test.ts"],
+    env: { LONGHAUL_QUALITY: "all" },
+    bar: "29 of 29 refusals of real servers shorten the conversation, and the run is done; all facts known in 18 cases, and everything shown to a summary",
   },
   {
     name: "memory",

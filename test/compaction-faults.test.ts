@@ -13,7 +13,7 @@ import { plainText } from "../src/lib/content.ts"
 import { totalTokens } from "../src/lib/usage.ts"
 import { memoryStore } from "../src/stores/memory.ts"
 import { defineTool } from "../src/tools/kernel/define-tool.ts"
-import { call, countingModel, problemsOf, text, wordsIn } from "./compaction/counting-model.ts"
+import { type CountingOptions, call, countingModel, problemsOf, text, wordsIn } from "./compaction/counting-model.ts"
 import { checkRequests, runTurns, words } from "./compaction/run-turns.ts"
 
 /** The records after which a process dies: all, or those around compactions and a sample of the others. */
@@ -133,7 +133,6 @@ describe("the summary", () => {
   const unusable: Readonly<Record<string, string | Partial<Answer> | LonghaulError>> = {
     fails: new LonghaulError("invalid_request", "no"),
     "is empty": " ",
-    "is cut": { parts: [text("Goal: the")], stopReason: "output-limit" },
     "calls a tool": { parts: [text("Goal: the"), call("Look")], stopReason: "end" },
     "is too long itself": new LonghaulError("context_overflow", "prompt is too long"),
   }
@@ -148,22 +147,62 @@ describe("the summary", () => {
     },
   )
 
-  test("the summary is requested without tools, as one message of plain text within half of the window, and retried", async () => {
+  test("a summary by another model is requested without tools, as one message of plain text, and retried", async () => {
     let failed = 0
-    const run = await runTurns({
-      ...talkative,
-      turn: chatter,
-      summary: () => (failed++ === 0 ? new LonghaulError("overloaded", "busy") : "Goal: sheep."),
-    })
-    const asked = run.requests.filter(({ isSummary }) => isSummary)
-    expect(asked.length).toBe(run.compactions.filter(({ head }) => head).length + 1)
-    for (const { setup, messages, tokens } of asked) {
+    const summary = () => (failed++ === 0 ? new LonghaulError("overloaded", "busy") : "Goal: sheep.")
+    const writer = countingModel({ window: 16_000, turn: () => "unused", summary })
+    const run = await runTurns({ ...talkative, turn: chatter, config: { compaction: { model: writer.model } } })
+    expect(writer.requests.length).toBe(run.compactions.filter(({ head }) => head).length + 1)
+    for (const { setup, messages, isRefused } of writer.requests) {
       expect(setup.tools).toEqual([])
       expect(messages).toMatchObject([{ role: "user", content: [{ type: "text" }] }])
-      expect(tokens).toBeLessThan(8_000)
+      expect(isRefused).toBe(false)
     }
     expect(run.result).toMatchObject({ status: "done", warnings: [] })
     expect(run.records.filter(({ type }) => type === "retry")).toHaveLength(1)
+  })
+
+  test("a summary by the run's own model is requested at the end of its conversation, with the same beginning, and retried", async () => {
+    let failed = 0
+    const summary = () => (failed++ === 0 ? new LonghaulError("overloaded", "busy") : "Goal: sheep.")
+    const run = await runTurns({ ...talkative, turn: chatter, summary })
+    for (const [index, { setup, messages, isSummary }] of run.requests.entries()) {
+      const before = run.requests[index - 1]
+      if (!isSummary || !before) continue
+      expect(setup).toEqual(before.setup)
+      const asked = before.isSummary ? before.messages.length - 1 : before.messages.length
+      expect(messages.slice(0, asked)).toEqual(before.messages.slice(0, asked))
+    }
+    expect(run.requests.filter(({ isSummary }) => isSummary).length).toBe(run.compactions.length + 1)
+    expect(run.result).toMatchObject({ status: "done", warnings: [] })
+    checkRequests(run)
+  })
+
+  test("a model that calls a tool at the end of its conversation is asked for the summary again, apart, and both are paid for", async () => {
+    const summary: CountingOptions["summary"] = ({ setup }) =>
+      setup.tools.length > 0 ? { parts: [call("Look")], stopReason: "tool-calls" } : "Goal: sheep."
+    const looks: number[] = []
+    const run = await runTurns({ ...talkative, turn: chatter, summary, result: (turn) => `${looks.push(turn)}` })
+    expect(run.result).toMatchObject({ status: "done", warnings: [] })
+    const asked = run.requests.filter(({ isSummary }) => isSummary)
+    expect(asked.length).toBe(2 * run.compactions.length)
+    const paid = run.compactions.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0)
+    expect(paid).toBe(asked.reduce((sum, { tokens }) => sum + tokens, 0))
+    expect(looks).toHaveLength(60)
+    checkRequests(run)
+  })
+
+  test("a run that has to answer in a form, and one after a refusal, ask for the summary apart", async () => {
+    const outputSchema = { type: "object", properties: { sheep: { type: "integer" } } } as const
+    const turn = (_request: unknown, number: number) =>
+      number > 30 ? '{"sheep": 1}' : [text(`Step ${number}: ${words(400)}`), call("Look", { number })]
+    const inForm = await runTurns({ ...talkative, turn, input: { outputSchema } })
+    const refused = await runTurns({ ...talkative, window: 8_000, declared: 16_000, turn: chatter })
+    for (const run of [inForm, refused]) {
+      expect(run.result.status).toBe("done")
+      const first = run.requests.find(({ isSummary }) => isSummary)
+      expect([first?.setup.tools, first?.messages.length]).toEqual([[], 1])
+    }
   })
 
   test("another model may write the summary, with own instructions", async () => {
@@ -312,7 +351,7 @@ describe("failure modes of other systems", () => {
       cut: (number) => number === 10 && cuts++ === 0,
     })
     expect(run.result).toMatchObject({ status: "done", text: "Finished." })
-    expect(run.compactions).toMatchObject([{ cause: "overflow", turn: 10 }])
+    expect(run.compactions.filter(({ isPart }) => !isPart)).toMatchObject([{ cause: "overflow", turn: 10 }])
     expect(run.records.filter(({ type }) => type === "retry")).toHaveLength(1)
     // Its usage counts although the answer does not.
     expect(run.records.filter(({ type }) => type === "metering")).toHaveLength(1)

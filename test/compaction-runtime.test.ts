@@ -14,6 +14,7 @@ import { call, countingModel, problemsOf, text, wordsIn } from "./compaction/cou
 import { checkRequests, runTurns, words } from "./compaction/run-turns.ts"
 import { watchedInbox } from "./support/inbox-watch.ts"
 
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 const small = { window: 16_000, turns: 40, result: (turn: number) => `${turn}: ${words(500)}` }
 const chatty = {
   window: 16_000,
@@ -146,30 +147,18 @@ describe("the host", () => {
 
   test("the note of a removed result names FetchData and its ref where that tool is offered", async () => {
     const fetch = defineTool({ name: "FetchData", description: "x", inputSchema: { type: "object" }, run: () => "x" })
-    const look = defineTool({ name: "Look", description: "x", inputSchema: { type: "object" }, run: () => words(500) })
-    const run = await runTurns({ ...small, config: { tools: [look, fetch] } })
-    const sent = (given: typeof run) => given.requests.map(({ messages }) => wordsIn(messages)).join()
-    expect(sent(run)).toContain('FetchData with the ref \\"1.1\\"')
-    expect(sent(await runTurns(small))).toContain("Run the tool again")
-  })
-
-  test("results of questions to people and of fetched data are never removed alone", async () => {
-    const ask = defineTool({
-      name: "AskUser",
+    const look = defineTool({
+      name: "Look",
       description: "x",
       inputSchema: { type: "object" },
-      run: () => `blue ${words(600)}`,
+      run: () => [{ type: "image", mediaType: "image/png", data: PNG }],
     })
-    const look = defineTool({ name: "Look", description: "x", inputSchema: { type: "object" }, run: () => words(500) })
-    const run = await runTurns({
-      ...small,
-      turns: 20,
-      turn: (_request, number) =>
-        number === 1 ? [call("AskUser")] : number > 20 ? "Finished." : [call("Look", { number })],
-      config: { tools: [look, ask] },
-    })
-    expect(run.compactions.some(({ head, results }) => results && !head)).toBe(true)
-    for (const { results } of run.compactions) expect(Object.keys(results?.keep ?? {})).not.toContain("1.0")
+    const sent = ({ requests }: Awaited<ReturnType<typeof runTurns>>) =>
+      requests.map(({ messages }) => wordsIn(messages)).join()
+    expect(sent(await runTurns({ ...small, config: { tools: [look, fetch] } }))).toContain(
+      'FetchData with the ref \\"1.1\\"',
+    )
+    expect(sent(await runTurns({ ...small, config: { tools: [look] } }))).toContain("Run the tool again")
   })
 
   test("images leave first, at any age, except those of the last turn", async () => {
@@ -177,19 +166,28 @@ describe("the host", () => {
       name: "Look",
       description: "x",
       inputSchema: { type: "object" },
-      run: () => ({ content: [{ type: "image", mediaType: "image/png", data: "AAAA" }] }),
+      run: () => [{ type: "image", mediaType: "image/png", data: PNG }],
     })
     const run = await runTurns({ ...small, turns: 20, config: { tools: [picture] } })
     expect(run.result.status).toBe("done")
+    expect(run.compactions).not.toHaveLength(0)
+    for (const { head, results, turn } of run.compactions) {
+      expect(head).toBeUndefined()
+      const removed = Object.keys(results?.keep ?? {})
+      expect(removed).toContain(`${turn - 2}.1`)
+      // That of the last turn stays.
+      expect(removed).not.toContain(`${turn - 1}.1`)
+    }
     checkRequests(run)
   })
 })
 
-test("over a protocol the server gets the shortened results, and only what is new of the rest", async () => {
+test("over a protocol the server gets the shortened conversation, and only what is new of the rest", async () => {
+  let turns = 0
   const simulator = createSimulator({
-    script: ({ messages }) => {
-      const done = messages.filter(({ role }) => role === "assistant").length
-      return done >= 12 ? "Finished." : { parts: [{ toolCall: { name: "Look", args: { number: done } } }] }
+    script({ lastUserText }) {
+      if (lastUserText.includes("Write the summary now")) return "Goal: sheep."
+      return ++turns > 12 ? "Finished." : { parts: [{ toolCall: { name: "Look", args: { number: turns } } }] }
     },
   })
   const model = anthropic({ model: "claude-x", apiKey: "key", baseUrl: "http://simulator.test" })
@@ -208,11 +206,14 @@ test("over a protocol the server gets the shortened results, and only what is ne
     projection.apply(record)
     if (record.type === "turn-start") folded.push(resultsIn(projection.messages))
   }
-  const sent = simulator.requests.map(({ messages }) =>
-    messages.flatMap(({ toolResults }) => toolResults.map(({ text: each }) => each)),
-  )
+  const isSummary = ({ lastUserText }: (typeof simulator.requests)[number]) =>
+    lastUserText.includes("Write the summary now")
+  const sent = simulator.requests
+    .filter((request) => !isSummary(request))
+    .map(({ messages }) => messages.flatMap(({ toolResults }) => toolResults.map(({ text: each }) => each)))
+  expect(simulator.requests.some(isSummary)).toBe(true)
   expect(sent).toEqual(folded)
-  expect(sent.at(-1)?.some((each) => each.includes("removed to save room"))).toBe(true)
+  expect(simulator.requests.at(-1)?.messages[0]?.text).toContain("Goal: sheep.")
 })
 
 function resultsIn(messages: readonly Message[]): readonly string[] {

@@ -11,7 +11,7 @@ import { defineTool } from "../src/tools/kernel/define-tool.ts"
 import { agent, calls, eventsOf, part, processOver } from "./support/agent-scene.ts"
 
 const sheep = (count: number) => "All about sheep. ".repeat(count)
-const page = defineTool({ name: "page", description: "a page", inputSchema: { type: "object" }, run: () => sheep(300) })
+const page = defineTool({ name: "page", description: "a page", inputSchema: { type: "object" }, run: () => sheep(500) })
 const usage = (inputTokens: number) => ({ inputTokens, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 })
 
 test("a graceful stop between two attempts at a summary ends the run without another request", async () => {
@@ -46,7 +46,7 @@ test("after a compaction, a turn reserves for the shortened conversation", async
     store: memoryStore(),
     model: scriptedModel([...steps, { parts: [{ text: "Done." }], usage: usage(900) }]),
     tools: [page],
-    compaction: { window: 8_000, keep: 500 },
+    compaction: { window: 8_000, keep: 500, model: scriptedModel(["Goal: read."]) },
     limits: { tokens: 1_000_000 },
   })
   const onEvent = (event: object) => void ("seq" in event && records.push(event as RunRecord))

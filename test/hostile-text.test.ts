@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest"
 import { visible } from "../src/cli/format.ts"
+import { carriedSentences } from "../src/lib/compaction/carried.ts"
 import { loadEntityDecoder } from "../src/lib/html/html-entities.ts"
 import { htmlToText } from "../src/lib/html/html-to-text.ts"
 import { isPrivateHost } from "../src/lib/http/target-host.ts"
@@ -51,7 +52,15 @@ const notebook = (source: string) =>
     cells: [{ cell_type: "code", source, metadata: {}, outputs: [], execution_count: null }],
   })
 
+const carried = (text: string) =>
+  carriedSentences(text, [{ role: "assistant", content: [{ type: "text", text }] }], "", 1_000)
+
 const attacks: readonly Attack[] = [
+  ["summary: words that are almost a name", around("", "a-"), carried],
+  ["summary: letters without a digit", around("", "abcdefgh"), carried],
+  ["summary: folders of a path that does not end", around("", "a/"), carried],
+  ["summary: dots of a path", around("", "./."), carried],
+  ["summary: names, each known", around("", "ab-1000 "), carried],
   ["answer: an open fence and blank lines", around("```", "\n"), findJson],
   ["answer: fences that do not close", around("", "```json\n{\n"), findJson],
   ["answer: fences and spaces", around("```", " \n"), findJson],

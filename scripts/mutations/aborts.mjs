@@ -46,8 +46,8 @@ export const mutations = [
     [
       [
         "src/backends/shared/compaction/summarise.ts",
-        "conversation.call(request, cost, controls.signal)",
-        `conversation.call(request, cost, ${never})`,
+        "conversation.call(messages, cost, controls.signal)",
+        `conversation.call(messages, cost, ${never})`,
       ],
     ],
     ends("the summary of a conversation, and is cancelled"),

@@ -42,13 +42,13 @@ export const mutations = [
   ),
   mutation(
     "compaction: a refused conversation is as long as its window allows",
-    [[native, "0.5 * Math.min(this.limit, this.refused)", "0.5 * this.limit"]],
+    [[native, "Math.min(0.4 * this.limit, 0.5 * this.refused)", "0.4 * this.limit"]],
     bound("a conversation becomes about half as long after a refusal of the body's size in bytes"),
   ),
   mutation(
     "compaction: the next summary does not get the earlier one",
     [[native, "return { earlier: text.text, messages: [", 'return { earlier: "", messages: [']],
-    fault("facts of the summary survive ten compactions"),
+    ["src/backends/shared/compaction/index.test.ts", "an earlier summary that is short stays word for word"],
   ),
   mutation(
     "compaction: what people said is not kept word for word",
@@ -61,9 +61,75 @@ export const mutations = [
     fault("calls a tool"),
   ),
   mutation(
-    "compaction: a summary that was cut is used",
-    [[native, 'if (stopReason !== "end") return', 'if (stopReason === "refusal") return']],
-    fault("is cut"),
+    "compaction: a summary that was cut replaces the earlier one",
+    [[native, 'earlier !== "" && (isAdded || answer.stopReason === "output-limit")', 'earlier !== "" && isAdded']],
+    [
+      "src/backends/shared/compaction/index.test.ts",
+      "a summary that was cut at the output limit stands behind the earlier one",
+    ],
+  ),
+  mutation(
+    "compaction: every summary replaces the earlier one",
+    [[native, "meter.ratio * estimateTokens(earlier) < KEPT_SHARE * output", "output < 0"]],
+    ["src/backends/shared/compaction/index.test.ts", "an earlier summary that is short stays word for word"],
+  ),
+  mutation(
+    "compaction: old results go although no summary has seen them",
+    [[native, "if (hasMedia) keep", "keep"]],
+    bound("no text goes without a summary"),
+  ),
+  mutation(
+    "compaction: the text beside an image goes with it",
+    [[native, "keep[part.callId] = textLength(part)", "keep[part.callId] = 0"]],
+    bound("images of old results are removed, and the text beside them stays"),
+  ),
+  mutation(
+    "compaction: of a text that is too long for one summary only the first part is shown",
+    [[native, "      parts = rest\n", "      parts = []\n"]],
+    bound("is shown to it in parts"),
+  ),
+  mutation(
+    "compaction: names that a summary leaves out are forgotten",
+    [[native, 'carried === "" ? text', "carried.length > 0 ? text"]],
+    bound("sentences with ids that a summary leaves out"),
+  ),
+  mutation(
+    "compaction: a summary never uses the provider's cache",
+    [
+      [
+        native,
+        "conversation: context.model || request.outputSchema ? undefined : loop.conversation",
+        "conversation: undefined",
+      ],
+    ],
+    fault("is requested at the end of its conversation"),
+  ),
+  mutation(
+    "compaction: a model that has to answer in a form is asked for a summary at the end of its conversation",
+    [[native, "context.model || request.outputSchema ? undefined", "context.model ? undefined"]],
+    fault("a run that has to answer in a form, and one after a refusal"),
+  ),
+  mutation(
+    "compaction: what a summary cost that called a tool is not counted",
+    [
+      [
+        native,
+        "await askApart(setup, order, room, covered, own?.answer)",
+        "await askApart(setup, order, room, covered, undefined)",
+      ],
+    ],
+    fault("and both are paid for"),
+  ),
+  mutation(
+    "compaction: a last turn is shortened without a word",
+    [
+      [
+        native,
+        '    this.#setup.host.emit({ type: "warning", code: "compaction_shortened", message })\n    return { ...change',
+        "    return { ...change",
+      ],
+    ],
+    bound("a last turn that needs all the room is clipped"),
   ),
   mutation(
     "compaction: a fixed part that is too large is not noticed before a call",
@@ -72,7 +138,13 @@ export const mutations = [
   ),
   mutation(
     "compaction: summaries that follow one another do not end a run",
-    [[native, "const MAX_CLOSE_HEADS = 3", "const MAX_CLOSE_HEADS = 300"]],
+    [
+      [
+        native,
+        "close.filter(isFull(0.6)).length >= MAX_CLOSE_HEADS || close.length >= CLOSE_TURNS",
+        "close.length < 0",
+      ],
+    ],
     fault("fills the window again after every summary"),
   ),
   mutation(
@@ -118,13 +190,13 @@ export const mutations = [
   ),
   mutation(
     "compaction: results of the last turn are removed",
-    [[native, 'if (turn === lastTurn || part.status !== "ok"', 'if (part.status !== "ok"']],
-    bound("the results of the last turn, and results of failed calls"),
+    [[native, 'turn === lastTurn || part.status !== "ok") continue', 'part.status !== "ok") continue']],
+    bound("those of failed calls and of the last turn stay"),
   ),
   mutation(
     "compaction: results of failed calls are removed",
-    [[native, 'turn === lastTurn || part.status !== "ok" ||', "turn === lastTurn ||"]],
-    bound("the results of the last turn, and results of failed calls"),
+    [[native, 'turn === lastTurn || part.status !== "ok") continue', "turn === lastTurn) continue"]],
+    bound("those of failed calls and of the last turn stay"),
   ),
   mutation(
     "compaction: a turn may be refused fifty times",
@@ -144,7 +216,7 @@ export const mutations = [
   ),
   mutation(
     "compaction: arguments of old calls stay",
-    [[native, "if (turn !== lastTurn && newer > newest) args", "if (turn < 0) args"]],
+    [[native, "if (turn !== lastTurn && newer > meter.keep) args", "if (turn < 0) args"]],
     bound("long arguments of old calls"),
   ),
   mutation(
@@ -156,7 +228,7 @@ export const mutations = [
         "const head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(text, facts)] } ?? headOf(",
       ],
     ],
-    bound("that is no smaller than what it replaces"),
+    bound("that is no smaller than what it replaces is not used"),
   ),
   mutation(
     "compaction: a window is learned below an accepted request",
@@ -175,7 +247,7 @@ export const mutations = [
   ),
   mutation(
     "compaction: a summary is summarised alone",
-    [[native, "isSummary(message)) + 1", "isSummary(message))"]],
+    [[native, "isSummary(message)) + 1\n  return said.flatMap", "isSummary(message))\n  return said.flatMap"]],
     bound("what is behind a summary is shortened only if it is more than the last turn"),
   ),
   mutation(

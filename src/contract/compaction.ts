@@ -65,6 +65,8 @@ export interface Compaction {
   readonly window: number
   readonly results?: CutResults
   readonly head?: ConversationHead
+  /** True: what it had to replace was too long for one summary, and the next compaction follows at once. */
+  readonly isPart?: true
   /** Of the whole request, estimated from what the provider reported last. */
   readonly tokens: { readonly before: number; readonly after: number }
   /** Of the summary. */

@@ -128,8 +128,8 @@ export class ContextFold {
     this.isAsked = false
     this.isCompacted = true
     if (cause === "overflow") this.learnedWindow = Math.min(window, this.learnedWindow ?? window)
-    // A compaction that the host asked for says nothing about the room.
-    if (cause !== "asked") {
+    // A compaction that the host asked for, or that another one follows, says nothing about the room.
+    if (cause !== "asked" && !record.isPart) {
       const past = { turn, window, after: tokens.after, hasHead: head !== undefined }
       this.recent = [...this.recent, past].slice(-MAX_RECENT)
     }

@@ -2,6 +2,7 @@ import { LonghaulError } from "../../src/contract/error.ts"
 import type { Message } from "../../src/contract/message.ts"
 import type { Answer, AnswerPart, ConversationSetup, Model } from "../../src/contract/provider.ts"
 import { estimateFixed, estimateMessage, estimateTokens } from "../../src/lib/compaction/estimate.ts"
+import { plainText } from "../../src/lib/content.ts"
 
 /** One request to the model, as it was at that time. */
 export interface CountedRequest {
@@ -45,7 +46,7 @@ export function countingModel(options: CountingOptions) {
     contextTokens: declared,
     converse: (setup) => ({
       async call(messages, sink) {
-        const isSummary = setup.system?.startsWith("You write the summary") === true
+        const isSummary = isSummaryRequest(messages)
         const fixed = estimateFixed(setup.system, [setup.tools, setup.outputSchema ?? null])
         const estimate = messages.reduce((sum, message) => sum + estimateMessage(message), fixed)
         const tokens = Math.ceil(factor * estimate)
@@ -89,6 +90,12 @@ function answerOf(given: AnswerPart[] | string | Partial<Answer>, tokens: number
     model: "counting",
     ...partial,
   }
+}
+
+/** True for a request at the end of the run's own conversation, and for one in a conversation of its own. */
+export function isSummaryRequest(messages: readonly Message[]): boolean {
+  const last = messages.at(-1)
+  return last?.role === "user" && /^Write the summary now/m.test(plainText(last.content, "\n"))
 }
 
 export const text = (words: string): AnswerPart => ({ type: "text", text: words })

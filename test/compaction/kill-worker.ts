@@ -5,6 +5,7 @@ import type { Answer, Model } from "../../src/contract/provider.ts"
 import { createOnlyStore, createRuntime, defineTool, fsStore } from "../../src/hosts/node/index.ts"
 import { estimateFixed, estimateMessage } from "../../src/lib/compaction/estimate.ts"
 import { canonicalJson } from "../../src/lib/json.ts"
+import { isSummaryRequest } from "./counting-model.ts"
 
 /** One process of a run whose conversation is shortened again and again. */
 export interface Order {
@@ -78,7 +79,7 @@ function countingSteps(file: string, steps: number, window: number): Model {
     contextTokens: window,
     converse: (setup) => ({
       async call(messages): Promise<Answer> {
-        const isSummary = setup.system?.startsWith("You write the summary") === true
+        const isSummary = isSummaryRequest(messages)
         const paid: Paid = { pid: process.pid, kind: isSummary ? "summary" : "turn", digest: digestOf(messages) }
         appendFileSync(file, `${JSON.stringify(paid)}\n`)
         if (isSummary) {

@@ -75,6 +75,8 @@ export function native(options: NativeOptions = {}): Backend {
           const { Compactor } = await import("../shared/compaction/compactor.ts")
           const compactor = new Compactor({
             ...loop,
+            // Another model, or one that has to answer in a form, cannot write a summary there.
+            conversation: context.model || request.outputSchema ? undefined : loop.conversation,
             context,
             meter,
             model: context.model ?? model,

@@ -16,6 +16,11 @@ const result = (callId: string, text: string, status: "ok" | "error" = "ok"): Me
   role: "tool",
   content: [{ type: "tool-result", callId, status, output: [{ type: "text", text }] }],
 })
+const withImages = (message: Message): Message => {
+  if (message.role !== "tool") return message
+  const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const
+  return { role: "tool", content: message.content.map((part) => ({ ...part, output: [...part.output, image] })) }
+}
 const sheep = (count: number) => "All about sheep. ".repeat(count)
 
 function managed(steps: readonly ScriptedStep[], messages: readonly Message[], keep = 2000) {
@@ -47,7 +52,7 @@ describe("what can be shortened", () => {
     const compaction = await manager.beforeRequest()
     expect(Object.keys(compaction?.results?.keep ?? {})).toEqual(["c2", "c3", "c4"])
     expect(compaction).not.toHaveProperty("head")
-    expect([model.calls, warnings]).toEqual([[], []])
+    expect([model.calls, warnings]).toEqual([[], ["compaction_shortened"]])
     expect(JSON.stringify(manager.messages)).toContain(failure)
   })
 
@@ -101,32 +106,93 @@ describe("what can be shortened", () => {
     expect(manager.messages.at(-2)).toEqual(turns[7]?.[0])
   })
 
-  test("the results of the last turn, and results of failed calls, are never removed", async () => {
-    const old = Array.from({ length: 7 }, (_, index) => [call(`c${index}`), result(`c${index}`, sheep(400))])
-    const failed = [call("failed"), result("failed", `No sheep: ${sheep(60)}`, "error")]
-    const last = [call("last"), result("last", sheep(600))]
-    const { manager } = managed([], [...failed, ...old.flat(), ...last])
+  test("images of old results are removed, and the text beside them stays; those of failed calls and of the last turn stay", async () => {
+    const withImage = (callId: string, status?: "error") => [
+      call(callId),
+      withImages(result(callId, `on ${callId}`, status)),
+    ]
+    const old = Array.from({ length: 7 }, (_, index) => withImage(`c${index}`))
+    const last = withImage("last")
+    const { manager, model } = managed([], [...withImage("failed", "error"), ...old.flat(), ...last])
     const { results } = (await manager.beforeRequest()) ?? {}
-    expect(Object.keys(results?.keep ?? {})).toContain("c0")
-    expect(results?.keep).not.toHaveProperty("last")
-    expect(results?.keep).not.toHaveProperty("failed")
+    expect(Object.keys(results?.keep ?? {})).toEqual(["c6", "c5", "c4", "c3", "c2", "c1", "c0"])
+    expect(manager.messages[4]).toMatchObject({
+      content: [
+        { callId: "c0", output: [{ type: "text", text: expect.stringMatching(/^on c0\n\[image: image\/png\]/) }] },
+      ],
+    })
     expect(manager.messages.slice(-2)).toEqual(last)
+    expect(model.calls).toEqual([])
+  })
+
+  test("no text goes without a summary: results that are only old are in its record as a whole", async () => {
+    const turns = Array.from({ length: 7 }, (_, index) => [
+      call(`c${index}`),
+      result(`c${index}`, `${sheep(200)} needle-${index}. ${sheep(200)}`),
+    ])
+    const { manager, model } = managed(["Goal: sheep.", "Goal: more sheep."], turns.flat())
+    const { head, results } = (await manager.beforeRequest()) ?? {}
+    const record = JSON.stringify(model.calls)
+    for (let turn = 0; turn < (head?.through ?? 0); turn++) expect(record).toContain(`needle-${turn}.`)
+    expect([head?.through, results]).toEqual([expect.any(Number), undefined])
+  })
+
+  test("a text that is too long for one summary is shown to it in parts, each with the summary so far", async () => {
+    const long = Array.from({ length: 40 }, (_, index) => `needle-${index}. ${sheep(120)}`).join("\n")
+    const { manager, model } = managed(Array(9).fill("Goal: sheep."), [
+      call("c1"),
+      result("c1", long),
+      call("c2"),
+      result("c2", "x"),
+    ])
+    await manager.beforeRequest()
+    expect(model.calls.length).toBeGreaterThan(1)
+    const shown = model.calls.map((messages) => JSON.stringify(messages))
+    for (let index = 0; index < 40; index++)
+      expect(shown.filter((each) => each.includes(`needle-${index}.`))).toHaveLength(1)
+    for (const each of shown.slice(1)) expect(each).toContain("Goal: sheep.")
+  })
+
+  test("turns that are too long for one summary get one each time, and each is applied before the next is requested", async () => {
+    const turns = Array.from({ length: 24 }, (_, index) => [call(`c${index}`), result(`c${index}`, sheep(400))])
+    const { manager, model } = managed(Array(9).fill("Goal: sheep."), turns.flat())
+    const last = await manager.beforeRequest()
+    expect(model.calls.length).toBeGreaterThan(1)
+    expect(last).not.toHaveProperty("isPart")
+    expect(JSON.stringify(model.calls[1])).not.toContain('call \\"c0\\"')
+  })
+
+  test("sentences with ids that a summary leaves out are behind it word for word, as data", async () => {
+    const turns = Array.from({ length: 7 }, (_, index) => [
+      {
+        role: "assistant",
+        content: [{ type: "text", text: `I decided. Use bucket-${index}7 for it. Then go on.` }],
+      } as const,
+      call(`c${index}`),
+      result(`c${index}`, sheep(400)),
+    ])
+    const { manager } = managed(["Goal: use bucket-07."], turns.flat())
+    await manager.beforeRequest()
+    const [summary] = manager.messages.filter((message) => JSON.stringify(message).includes("Goal: use"))
+    const texts = JSON.stringify(summary)
+    expect(texts).toMatch(/<record>.*- Use bucket-17 for it.*<\/record>/)
+    expect(texts.match(/bucket-07/g)).toHaveLength(1)
   })
 })
 
 describe("a summary", () => {
-  const talk = Array.from({ length: 30 }, (_, index) => [
-    { role: "assistant", content: [{ type: "text", text: `${index} ${sheep(50)}` }] } as const,
+  const talk = Array.from({ length: 8 }, (_, index) => [
+    { role: "assistant", content: [{ type: "text", text: `${index} ${sheep(20)}` }] } as const,
     user(`go on ${index}`),
   ]).flat()
 
-  test("a summary that is no smaller than what it replaces is refused, and an extract taken instead", async () => {
-    const { manager, warnings, size } = managed([sheep(4000)], [...talk, ...talk])
-    const before = size()
-    expect(before).toBeGreaterThan(0.8 * WINDOW)
+  test("a summary that is no smaller than what it replaces is not used", async () => {
+    const { manager, warnings } = managed([sheep(150)], talk)
+    // Far more than its text looks like.
+    manager.settle({ inputTokens: 11_000, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 })
     await manager.beforeRequest()
-    expect(warnings).toEqual(["compaction_degraded"])
-    expect(size()).toBeLessThan(before / 2)
+    expect(warnings).toContain("compaction_degraded")
+    expect(JSON.stringify(manager.messages)).not.toContain(sheep(150))
   })
 })
 

@@ -19,31 +19,35 @@ test("a compaction that cannot be recorded stops the run, and the conversation s
 })
 
 test("summaries of a smaller window are no sign that the conversation fills a larger one again and again", async () => {
-  const recent = [1, 2, 3].map((turn) => ({ turn, window: 500, after: 100, hasHead: true }))
-  const { compactor, history } = compacting({ length: 2_000, recent })
+  const recent = [1, 2, 3].map((turn) => ({ turn, window: 5_000, after: 7_000, hasHead: true }))
+  const { compactor, history } = compacting({ length: 20_000, recent })
   expect(await compactor.beforeRequest(4)).toBeUndefined()
   expect(JSON.stringify(history.said)).toContain("Goal: sheep.")
 })
 
 test("control: summaries of the same window are one", async () => {
-  const recent = [1, 2, 3].map((turn) => ({ turn, window: 1000, after: 100, hasHead: true }))
-  const { compactor } = compacting({ length: 2_000, recent })
+  const recent = [1, 2, 3].map((turn) => ({ turn, window: 10_000, after: 7_000, hasHead: true }))
+  const { compactor } = compacting({ length: 20_000, recent })
   expect(await compactor.beforeRequest(4)).toMatchObject({ failure: { code: "compaction_stuck" } })
 })
 
-/** Three messages of this length, in a window of 1,000 tokens. */
+/** Three messages of this length, in a window of 10,000 tokens. */
 function compacting({ length, recent = [] }: { readonly length: number; readonly recent?: readonly PastCompaction[] }) {
   const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] })
   const said = [0, 1, 2].map((turn) => ({ turn, message: user(`message ${turn}`.padEnd(length, " sheep")) }))
   const history = new History(said)
-  const context = { at: 0.8, window: 1000, isAssumed: false, said, recent, isAsked: true }
+  const context = { at: 0.8, window: 10_000, isAssumed: false, said, recent, isAsked: true }
   const host = new RecordingHost(allowEverything)
   host.endCompaction = async (compaction) => compaction
   const controls = new Controls()
   const compactor = new Compactor({
     ...{ history, context, host, controls, retry: defaultRetry, canFetch: false, transport: fetchTransport() },
-    ...{ model: scriptedModel(["Goal: sheep."]), instructions: undefined, bounds: { reset() {} } },
-    meter: new ContextMeter(history, context, () => "", 10),
+    ...{
+      model: scriptedModel(["Goal: sheep."]),
+      instructions: undefined,
+      bounds: { reset() {}, next: () => ({ inputTokens: 0, outputTokens: 0 }) },
+    },
+    meter: new ContextMeter(history, context, () => "", 100),
   })
   return { compactor, host, controls, history, said }
 }

@@ -1,27 +1,32 @@
 import type { Stop } from "../../../contract/backend.ts"
-import type { Compaction, ContextSetup, PastCompaction } from "../../../contract/compaction.ts"
+import type { Compaction, ContextSetup, CutResults, PastCompaction, TurnMessage } from "../../../contract/compaction.ts"
 import type { Failure } from "../../../contract/error.ts"
+import type { Conversation } from "../../../contract/provider.ts"
 import type { Usage } from "../../../contract/result.ts"
+import { recordEntries } from "../../../lib/compaction/brief.ts"
 import { compacted } from "../../../lib/compaction/compacted.ts"
-import { isJsonObject } from "../../../lib/json.ts"
-import { windowIn } from "../../../lib/overflow-texts.ts"
+import { estimateTokens } from "../../../lib/compaction/estimate.ts"
 import type { History } from "../history.ts"
 import type { TurnBounds } from "../turn-bounds.ts"
 import { summarised, summaryMessage, wordsOf } from "./head.ts"
 import type { ContextMeter } from "./meter.ts"
-import { clippedResults, cutOf, largeLastTurn, oldResults } from "./plan.ts"
+import { type Cut, clippedResults, cutOf, largeLastTurn, partOf, removable } from "./plan.ts"
+import { isAboutBytes, windowToldBy } from "./refusal.ts"
 import { stuck } from "./stuck.ts"
-import { extract, type Summarising, summarise } from "./summarise.ts"
+import { extract, type OwnConversation, type Summarising, type SummaryOrder, summarise } from "./summarise.ts"
+import { ownRequestText, summaryRoom } from "./summary-request.ts"
 
 export interface CompactorSetup extends Summarising {
   readonly history: History
-  readonly bounds: Pick<TurnBounds, "reset">
+  readonly bounds: Pick<TurnBounds, "reset" | "next">
+  /** The run's own conversation, if its model can write the summaries at the end of it. */
+  readonly conversation?: Conversation | undefined
   readonly context: ContextSetup
   /** True if the model can read a removed result again. */
   readonly canFetch: boolean
 }
 
-type Change = Pick<Compaction, "head" | "results" | "usage" | "model" | "durationMs">
+type Change = Pick<Compaction, "head" | "results" | "isPart" | "usage" | "model" | "durationMs">
 
 /** Keeps the conversation within the model's context: only between turns, never while a call is open. */
 export class Compactor {
@@ -63,9 +68,11 @@ export class Compactor {
    */
   #learn(failure: Failure, usage: Usage | undefined): void {
     const meter = this.#meter
-    const told = toldBy(failure, usage)
+    const told = windowToldBy(failure, usage)
     if (told === undefined && isAboutBytes(failure)) return
     const tokens = meter.tokens()
+    // A router may have changed the server: what the one before accepted says nothing then.
+    if (this.#tried.times > 1 || tokens < 0.95 * meter.accepted) meter.accepted = 0
     const refused = 0.95 * (tokens + meter.answerRoom)
     const learned = tokens <= meter.target ? Math.min(told ?? refused, refused) : (told ?? refused)
     meter.window = Math.min(meter.window, Math.max(learned, meter.accepted))
@@ -75,23 +82,38 @@ export class Compactor {
     const refusal = cause === "asked" ? undefined : this.#refusal(turn, cause)
     if (refusal) return refusal
     const { host } = this.#setup
-    const before = Math.round(this.#meter.tokens())
-    const change = (cause === "asked" ? undefined : this.#pruned()) ?? (await this.#shortened(turn, cause))
-    if ("reason" in change) return change
-    if (!change.head && !change.results) {
-      if (change.usage) host.emit({ type: "metering", usage: change.usage, failed: "reported" })
-      return this.#unchanged(cause)
+    const { refused } = this.#meter
+    // What is too long for one summary is summarised in parts, each of which is durable before the next one begins.
+    for (let parts = 1; ; parts++) {
+      const change = (cause === "asked" ? undefined : this.#pruned()) ?? (await this.#shortened(turn, cause, parts))
+      if ("reason" in change) return change
+      if (!change.head && !change.results) {
+        if (change.usage) host.emit({ type: "metering", usage: change.usage, failed: "reported" })
+        return this.#unchanged(cause)
+      }
+      const recorded = await this.#record(turn, cause, change)
+      if (recorded === undefined) return { reason: "interrupted" }
+      if (recorded.isPart) this.#meter.refused = refused
+      else if (cause === "asked") return undefined
+      else return this.#isLooping(turn) ? this.#stuck(LOOPING) : undefined
     }
-    const after = Math.round(this.#meter.sizeOf(compacted(this.#history.said, change)))
-    const window = Math.round(this.#meter.window)
-    const recorded = await host.endCompaction({ turn, cause, window, ...change, tokens: { before, after } })
-    if (recorded === undefined) return { reason: "interrupted" }
-    this.#history.replace(compacted(this.#history.said, recorded))
-    this.#meter.reset(after)
+  }
+
+  /** Undefined: it could not be recorded. */
+  async #record(turn: number, cause: Compaction["cause"], change: Change): Promise<Compaction | undefined> {
+    const meter = this.#meter
+    const { said } = this.#history
+    const tokens = { before: Math.round(meter.tokens()), after: Math.round(meter.sizeOf(compacted(said, change))) }
+    const window = Math.round(meter.window)
+    const recorded = await this.#setup.host.endCompaction({ turn, cause, window, ...change, tokens })
+    if (recorded === undefined) return undefined
+    this.#history.replace(compacted(said, recorded))
+    meter.reset(tokens.after)
     this.#setup.bounds.reset()
-    if (cause === "asked") return undefined
-    this.#recent = [...this.#recent, { turn, window, after, hasHead: change.head !== undefined }]
-    return this.#isLooping(turn) ? this.#stuck(LOOPING) : undefined
+    if (cause !== "asked" && !change.isPart) {
+      this.#recent = [...this.#recent, { turn, window, after: tokens.after, hasHead: change.head !== undefined }]
+    }
+    return recorded
   }
 
   /** Why a compaction would be useless, before any call is made for it. */
@@ -103,44 +125,102 @@ export class Compactor {
     return this.#isLooping(turn) ? this.#stuck(LOOPING) : undefined
   }
 
-  /** Removing old results needs no model and keeps what was said. It must free enough: each compaction costs the cache. */
+  /** Removing media and the middle of long arguments needs no model. It must free enough: each compaction costs the cache. */
   #pruned(): Change | undefined {
     const { said } = this.#history
-    const results = oldResults(said, this.#meter, this.#meter.keep, this.#note())
+    const results = removable(said, this.#meter, this.#note())
     if (results === null) return undefined
     return this.#meter.sizeOf(compacted(said, { results })) <= this.#meter.target ? { results } : undefined
   }
 
-  async #shortened(turn: number, cause: Compaction["cause"]): Promise<Change | Stop> {
+  async #shortened(turn: number, cause: Compaction["cause"], parts: number): Promise<Change | Stop> {
     const { said } = this.#history
     const meter = this.#meter
     const results = cause === "asked" ? null : largeLastTurn(said, meter, this.#note())
-    if (results) return { results }
-    const cut = cutOf(said, (at) => cause !== "asked" && this.#fits(at))
-    const change: { -readonly [Key in keyof Change]: Change[Key] } = {}
-    if (cut) {
-      const { at, ...place } = cut
-      const started = performance.now()
-      const summary = await summarise(this.#setup, turn, said.slice(0, at))
-      if ("reason" in summary) return summary
-      const { answer, text, facts } = summary
-      const headOf = (given: string) => {
-        const head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(given, facts)] }
-        return cause === "asked" || meter.sizeOf(compacted(said, { head })) < meter.sizeOf(said) ? head : undefined
-      }
-      // A summary that is no smaller than what it replaces would be paid for with every request.
-      const head = headOf(text) ?? headOf(extract(this.#setup, summarised(said.slice(0, at)), "it was not shorter"))
-      if (head) change.head = head
-      change.durationMs = Math.round(performance.now() - started)
-      if (answer) {
-        change.usage = answer.usage
-        change.model = answer.model
-      }
-    }
+    if (results) return this.#clipped({}, results)
+    const whole = cutOf(said, (at) => cause !== "asked" && this.#fits(at))
+    const own = this.#ownConversation(cause)
+    const part = own ? whole : whole && partOf(said, whole, meter, this.#recordRoom())
+    const change = part
+      ? await this.#summarised(turn, cause, part, { own, longest: this.#longestEntry(said, part, parts) })
+      : {}
+    if ("reason" in change) return change
+    if (part !== whole) return change.head ? { ...change, isPart: true } : change
     const shorter = compacted(said, change)
-    if (meter.sizeOf(shorter) <= meter.target) return change
+    // What is clipped was not summarised: only if the summary alone is not enough.
+    const enough = cause === "overflow" || !change.head ? meter.target : CLIPPED_ABOVE * meter.limit
+    if (meter.sizeOf(shorter) <= enough) return change
     const clipped = clippedResults(shorter, meter, this.#note())
-    return clipped === null ? change : { ...change, results: clipped }
+    return clipped === null ? change : this.#clipped(change, clipped)
+  }
+
+  /** Replaces everything before a cut by a summary, unless that would be no smaller. */
+  async #summarised(
+    turn: number,
+    cause: Compaction["cause"],
+    cut: Cut,
+    how: Pick<SummaryOrder, "own" | "longest">,
+  ): Promise<Change | Stop> {
+    const { said } = this.#history
+    const meter = this.#meter
+    const { at, ...place } = cut
+    const started = performance.now()
+    const summary = await summarise(this.#setup, { ...how, turn, said: said.slice(0, at) })
+    if ("reason" in summary) return summary
+    const { answer, text, facts } = summary
+    const headOf = (given: string) => {
+      const head = { ...place, messages: [...wordsOf(said, at, meter), summaryMessage(given, facts)] }
+      return cause === "asked" || meter.sizeOf(compacted(said, { head })) < meter.sizeOf(said) ? head : undefined
+    }
+    // A summary that is no smaller than what it replaces would be paid for with every request.
+    const head = headOf(text) ?? headOf(extract(this.#setup, summarised(said.slice(0, at)), "it was not shorter"))
+    return {
+      ...(head && { head }),
+      durationMs: Math.round(performance.now() - started),
+      ...(answer && { usage: answer.usage, model: answer.model }),
+    }
+  }
+
+  /** Undefined: a request at the end of it would be too long, or nothing of it is in the provider's cache. */
+  #ownConversation(cause: Compaction["cause"]): OwnConversation | undefined {
+    const { conversation, bounds } = this.#setup
+    const meter = this.#meter
+    if (conversation === undefined || cause === "overflow" || !meter.isAnswered) return undefined
+    const { earlier } = summarised(this.#history.said)
+    const request = meter.ratio * estimateTokens(ownRequestText(earlier, true, this.#setup.instructions))
+    if (meter.tokens() + request + summaryRoom(this.#setup, earlier).output > meter.window) return undefined
+    return { conversation, messages: this.#history.messages, bound: bounds.next }
+  }
+
+  /** With results of the last turn that no summary has seen. */
+  #clipped(change: Change, results: CutResults): Change {
+    const count = Object.keys(results.keep).length + Object.keys(results.messages ?? {}).length
+    const message = `The last turn is too long for the window of ${Math.round(this.#meter.window)} tokens: the middle of ${count} of its results is left out.`
+    this.#setup.host.emit({ type: "warning", code: "compaction_shortened", message })
+    return { ...change, results }
+  }
+
+  /** Tokens of the messages that one summary can be written from. */
+  #recordRoom(): number {
+    return summaryRoom(this.#setup, summarised(this.#history.said).earlier).record
+  }
+
+  /**
+   * The characters of an entry that are shown to the model that writes the summaries: all of them, unless that would take more requests
+   * than a compaction may make.
+   */
+  #longestEntry(said: readonly TurnMessage[], { at }: Cut, parts: number): number {
+    const room = this.#recordRoom() * Math.max(1, MAX_PARTS - parts)
+    const { messages } = summarised(said.slice(0, at))
+    for (let longest = Number.MAX_SAFE_INTEGER / 8; ; longest = Math.min(longest, 64_000) / 2) {
+      const tokens = recordEntries(messages, longest).reduce((sum, entry) => sum + estimateTokens(entry), 0)
+      if (this.#meter.ratio * tokens > room && longest > MIN_ENTRY) continue
+      if (longest <= 64_000 && parts === 1) {
+        const message = `The conversation is so long that its summaries are written from ${longest} characters of each result and each call.`
+        this.#setup.host.emit({ type: "warning", code: "compaction_shortened", message })
+      }
+      return longest
+    }
   }
 
   /** True if what is behind a cut may stay, and with a head before it meets the target. */
@@ -168,11 +248,14 @@ export class Compactor {
   /** Two compactions in a row that freed next to nothing, or three summaries within a few turns. */
   #isLooping(turn: number): boolean {
     const { window, limit } = this.#meter
+    const isFull = (part: number) => (past: PastCompaction) => past.after > part * limit
     // A larger window is a new beginning.
     const recent = this.#recent.filter((past) => past.window >= Math.round(window))
     const useless = recent.slice(-MAX_USELESS)
-    if (useless.length === MAX_USELESS && useless.every(({ after }) => after > 0.9 * limit)) return true
-    return recent.filter((past) => past.hasHead && turn - past.turn < CLOSE_TURNS).length >= MAX_CLOSE_HEADS
+    if (useless.length === MAX_USELESS && useless.every(isFull(0.9))) return true
+    // Turns that fill half of the window each are no loop: what was freed was filled with something new.
+    const close = recent.filter((past) => past.hasHead && turn - past.turn < CLOSE_TURNS)
+    return close.filter(isFull(0.6)).length >= MAX_CLOSE_HEADS || close.length >= CLOSE_TURNS
   }
 
   #warnOfAssumption(): void {
@@ -194,26 +277,17 @@ export class Compactor {
   }
 }
 
-/** The window according to a refusal, in the wording of known servers. */
-function toldBy({ message }: Failure, usage: Usage | undefined): number | undefined {
-  const { inputTokens, outputTokens } = usage ?? { inputTokens: null, outputTokens: null }
-  // The answer stopped where the window ended. Some servers report nothing for it.
-  if (inputTokens !== null && outputTokens !== null && inputTokens > 0)
-    return inputTokens + outputTokens + (usage?.cacheReadTokens ?? 0) + (usage?.cacheWriteTokens ?? 0)
-  return windowIn(message)
-}
-
-/** True for a limit of the server on the size of a body. */
-function isAboutBytes({ message, data }: Failure): boolean {
-  const status = isJsonObject(data) ? data.status : undefined
-  return /payload size/i.test(message) || (status === 413 && !/token|context/i.test(message))
-}
-
 const LOOPING = "The conversation fills its context again as soon as it is shortened."
 const MAX_OVERFLOWS = 2
 const MAX_FIXED_PART = 0.7
 /** A summary is expected to have the fortieth part of the window. */
 const EXPECTED_SUMMARY = 40
+/** Of the limit: a last turn that is still longer is clipped. */
+const CLIPPED_ABOVE = 0.75
+/** Requests for summaries in one compaction. */
+const MAX_PARTS = 32
+/** Characters. */
+const MIN_ENTRY = 200
 const MAX_USELESS = 2
 const MAX_CLOSE_HEADS = 3
 const CLOSE_TURNS = 6

@@ -44,13 +44,12 @@ test("a conversation that fits is left as it is", async () => {
   expect(manager.messages).toEqual([task, ...turn("c1", "All about sheep. ".repeat(400))])
 })
 
-test("old results go first, without a model, and every call keeps its result", async () => {
-  const { manager, model } = conversation([], { turns: 7 })
+test("old turns become a summary, and every call that is left keeps its result", async () => {
+  const { manager } = conversation(["Goal: sheep.", "Goal: more sheep."], { turns: 7 })
   const before = estimateFirstTurnInput({ messages: manager.messages })
   const compaction = await manager.beforeRequest()
   expect(compaction).toMatchObject({ cause: "threshold", turn: 8 })
-  expect(Object.keys(compaction?.results?.keep ?? {})).toContain("c1")
-  expect(model.calls).toHaveLength(0)
+  expect(compaction?.head?.through).toBeGreaterThan(3)
   expect(estimateFirstTurnInput({ messages: manager.messages })).toBeLessThan(before / 2)
   const { calls, results } = pairsIn(manager.messages)
   expect(results).toEqual(calls)
@@ -135,10 +134,21 @@ test("a task that leaves no room for a conversation is named as what to shorten"
   })
 })
 
-test("a summary that was cut at the output limit is not used", async () => {
+test("a summary that was cut at the output limit stands behind the earlier one, and does not replace it", async () => {
   const cut = { parts: [{ text: "Goal: she" }], stopReason: "output-limit" } as const
-  const { manager, warnings } = conversation([cut], { turns: 3 })
+  const { manager } = conversation([`Goal: sheep. ${"All about sheep. ".repeat(450)}`, cut], { turns: 3 })
   await manager.compact()
-  expect(warnings).toEqual(["compaction_degraded"])
-  expect(textOf(manager.messages)).not.toContain("Goal: she")
+  manager.add(...turn("c4", "All about sheep."))
+  manager.add(...turn("c5", "All about sheep."))
+  await manager.compact()
+  expect(textOf(manager.messages)).toMatch(/Goal: sheep\..*Goal: she"/)
+})
+
+test("an earlier summary that is short stays word for word, and the next one adds to it", async () => {
+  const { manager, model } = conversation(["Goal: sheep.", "Done: c4."], { turns: 3 })
+  await manager.compact()
+  manager.add(...turn("c4", "All about sheep."), ...turn("c5", "All about sheep."))
+  await manager.compact()
+  expect(textOf(model.calls[1] ?? [])).toContain("<earlier-summaries>\\nGoal: sheep.")
+  expect(textOf(manager.messages)).toMatch(/Goal: sheep\..*Done: c4\./)
 })

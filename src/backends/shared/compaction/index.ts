@@ -80,7 +80,7 @@ export function createCompactionManager(options: CompactionManagerOptions): Comp
   }
   const compactor = new Compactor({
     ...{ history, context, meter, model, controls, host },
-    bounds: { reset() {} },
+    bounds: { reset() {}, next: () => ({ inputTokens: 0, outputTokens: 0 }) },
     transport: options.transport ?? fetchTransport(),
     retry: { ...defaultRetry, ...options.retry },
     instructions: options.instructions,

@@ -16,6 +16,8 @@ export class ContextMeter {
   readonly #settings: Settings
   readonly #fixedText: () => string
   readonly #answerTokens: number
+  /** True if the model has answered in this process: its provider may have the conversation in a cache. */
+  isAnswered = false
   /** The longest request that the model has accepted. */
   accepted: number
   /** Tokens of the request that was refused: it has to become shorter, whatever the window is. Until the next compaction. */
@@ -34,7 +36,8 @@ export class ContextMeter {
     this.#fixedText = fixedText
     this.#answerTokens = answerTokens
     this.window = settings.window
-    this.accepted = settings.accepted ?? 0
+    // A smaller window was set since: what the larger one accepted says nothing about it.
+    this.accepted = (settings.accepted ?? 0) <= settings.window ? (settings.accepted ?? 0) : 0
     const { measured } = settings
     if (measured) {
       const count = Math.max(0, history.said.length - measured.since)
@@ -54,7 +57,7 @@ export class ContextMeter {
 
   /** The size that a compaction aims at. */
   get target(): number {
-    return 0.5 * Math.min(this.limit, this.refused)
+    return Math.min(0.4 * this.limit, 0.5 * this.refused)
   }
 
   /** Tokens of the newest messages that stay as they are. */
@@ -105,6 +108,7 @@ export class ContextMeter {
   /** Call before the answer is added: the provider counted what came before it. */
   settle(usage: Usage): void {
     const tokens = contextTokens(usage)
+    this.isAnswered = true
     this.accepted = Math.max(this.accepted, tokens ?? 0)
     this.#known =
       tokens === null ? undefined : { tokens, count: this.#history.said.length, answer: usage.outputTokens ?? null }

@@ -2,8 +2,7 @@ import type { ConversationHead, CutResults, TurnMessage } from "../../../contrac
 import type { ContentPart } from "../../../contract/content.ts"
 import type { Message, ToolResultPart } from "../../../contract/message.ts"
 import { isFromAgent } from "../../../lib/compaction/agent-messages.ts"
-import { compacted, isSummary } from "../../../lib/compaction/compacted.ts"
-import { estimateMessage } from "../../../lib/compaction/estimate.ts"
+import { isSummary } from "../../../lib/compaction/compacted.ts"
 import { plainText } from "../../../lib/content.ts"
 import type { ContextMeter } from "./meter.ts"
 
@@ -13,40 +12,26 @@ export interface Cut extends Pick<ConversationHead, "through" | "kept"> {
 }
 
 /**
- * The old results that may go, except those of the last turn: everything beyond as many of the
- * `newest` tokens of results and arguments, and media
- * at any age, because some servers refuse requests with too much of it. Of long arguments the beginning and the end of each text
- * stay. Null: there are none.
+ * What can go without a summary, except in the last turn: media, because some servers refuse requests with too much of it, and of
+ * long arguments the middle of each text. The calls with these were made, and have their results. Null: there is nothing.
  */
-export function oldResults(
-  said: readonly TurnMessage[],
-  meter: ContextMeter,
-  newest: number,
-  note: string,
-): CutResults | null {
-  const names = callNames(said)
+export function removable(said: readonly TurnMessage[], meter: ContextMeter, note: string): CutResults | null {
   const lastTurn = said.at(-1)?.turn ?? 0
   const keep: Record<string, number> = {}
   const args: Record<string, number> = {}
   let newer = 0
   for (const { turn, message } of said.toReversed()) {
     // Only the ids of the run's own turns are unique.
-    if (turn === 0) continue
-    if (message.role === "assistant") {
-      for (const part of message.content.toReversed()) {
-        if (part.type !== "tool-call" || JSON.stringify(part.args).length <= LONG_ARGUMENTS) continue
-        newer += meter.tokensOf({ role: "assistant", content: [part] })
-        if (turn !== lastTurn && newer > newest) args[part.callId] = MIN_CHARACTERS
-      }
-    }
-    if (message.role !== "tool") continue
+    if (turn === 0 || message.role === "user") continue
     for (const part of message.content.toReversed()) {
-      const tokens = meter.tokensOf(alone(part))
-      newer += tokens
-      if (turn === lastTurn || part.status !== "ok" || estimateMessage(alone(part)) <= SMALL_RESULT) continue
+      if (part.type === "tool-call" && JSON.stringify(part.args).length > LONG_ARGUMENTS) {
+        newer += meter.tokensOf({ role: "assistant", content: [part] })
+        if (turn !== lastTurn && newer > meter.keep) args[part.callId] = MIN_CHARACTERS
+      }
+      if (part.type !== "tool-result" || turn === lastTurn || part.status !== "ok") continue
       const hasMedia = part.output.some(({ type }) => type !== "text")
-      const isExempt = exemptTools.has(names.get(part.callId) ?? "")
-      if (!isExempt && (hasMedia || newer > newest)) keep[part.callId] = 0
+      // The text beside it stays.
+      if (hasMedia) keep[part.callId] = textLength(part)
     }
   }
   return cutsOf({ keep, args, note })
@@ -68,6 +53,16 @@ export function cutOf(said: readonly TurnMessage[], fits: (at: number) => boolea
   const places = cutPlaces(said)
   const at = places.find(fits) ?? places.at(-1)
   return at === undefined ? undefined : cutAt(said, at)
+}
+
+/** As much of what is before a cut as one summary can be written from, but at least one turn. `room`: in tokens. */
+export function partOf(said: readonly TurnMessage[], cut: Cut, meter: ContextMeter, room: number): Cut {
+  const start = said.findLastIndex(({ message }) => isSummary(message)) + 1
+  // What people wrote stays anyway.
+  const first = said.findIndex(({ message }, index) => index >= start && message.role !== "user")
+  const places = cutPlaces(said).filter((at) => at > first && at <= cut.at)
+  const at = places.findLast((place) => meter.tokensIn(said.slice(start, place)) <= room) ?? places[0] ?? cut.at
+  return at === cut.at ? cut : cutAt(said, at)
 }
 
 /** Between two turns, and in the input before a message of a person. */
@@ -111,17 +106,13 @@ export function clippedResults(said: readonly TurnMessage[], meter: ContextMeter
 }
 
 /**
- * A last turn that must be clipped in any case, whatever is summarised: if removing all older results leaves it half of the
- * room, no summary is needed. Null: the last turn is not the problem.
+ * A last turn that must be clipped in any case, whatever is summarised: if everything before it leaves it half of the room, no summary
+ * is needed. Null: the last turn is not the problem.
  */
 export function largeLastTurn(said: readonly TurnMessage[], meter: ContextMeter, note: string): CutResults | null {
   const results = clippableOf(said, meter).reduce((sum, { tokens }) => sum + tokens, 0)
-  if (meter.fixed + results <= meter.target) return null
-  const old = oldResults(said, meter, 0, note)
-  const shorter = old ? compacted(said, { results: old }) : said
-  if (meter.sizeOf(shorter) - results > meter.target / 2) return null
-  const clipped = clippedResults(shorter, meter, note)
-  return clipped && { ...old, ...clipped, keep: { ...old?.keep, ...clipped.keep } }
+  if (meter.fixed + results <= meter.target || meter.sizeOf(said) - results > meter.target / 2) return null
+  return clippedResults(said, meter, note)
 }
 
 /** A result, or a message of an agent: then its `callId` is undefined. */
@@ -162,22 +153,15 @@ function shareOf(sizes: readonly number[], room: number): number {
   return Number.POSITIVE_INFINITY
 }
 
-function callNames(said: readonly TurnMessage[]): ReadonlyMap<string, string> {
-  const names = new Map<string, string>()
-  for (const { turn, message } of said) {
-    if (turn === 0 || message.role !== "assistant") continue
-    for (const part of message.content) if (part.type === "tool-call") names.set(part.callId, part.name)
-  }
-  return names
+/** Of its texts alone. 0: it has none, and a note takes its place. */
+function textLength({ output }: ToolResultPart): number {
+  return output.some(({ type }) => type === "text") ? plainText(output, "\n").length : 0
 }
 
 function alone(part: ToolResultPart): Message {
   return { role: "tool", content: [part] }
 }
 
-/** Their results are instructions, answers of people, or were fetched because they had been cut. */
-const exemptTools: ReadonlySet<string> = new Set(["SkillPage", "AskUser", "FetchData"])
-const SMALL_RESULT = 200
 const LONG_ARGUMENTS = 2_000
 const MIN_CHARACTERS = 200
 const AROUND_A_CUT = 60
