@@ -129,7 +129,7 @@ function sizeOf(folder) {
     .reduce((sum, stats) => sum + (stats.isFile() ? stats.size : 0), 0)
 }
 
-/** A model that calls the tool in every turn, writes a summary if it has no tools, and refuses what does not fit. */
+/** A model that calls the tool in every turn, writes a summary if it is asked for one, and refuses what does not fit. */
 async function serveModel() {
   let made = 0
   const server = createServer(async (request, response) => {
@@ -138,7 +138,7 @@ async function serveModel() {
     const body = Buffer.concat(chunks)
     const tokens = Math.ceil(body.length / 4)
     if (tokens > WINDOW) return refuse(response, `prompt is too long: ${tokens} tokens > ${WINDOW} maximum`)
-    const isSummary = !body.includes('"name":"step"')
+    const isSummary = body.includes("Write the summary now")
     response.writeHead(200, { "content-type": "text/event-stream" })
     response.end(isSummary ? summary(tokens) : toolCall(tokens, ++made))
   })

@@ -162,6 +162,15 @@ describe("what can be shortened", () => {
     expect(JSON.stringify(model.calls[1])).not.toContain('call \\"c0\\"')
   })
 
+  test("a conversation that is many times too long takes a limited number of requests, and a warning says what they were shown", async () => {
+    const turns = Array.from({ length: 50 }, (_, index) => [call(`c${index}`), result(`c${index}`, sheep(3_000))])
+    const { manager, model, warnings } = managed(Array(99).fill("Goal: sheep."), turns.flat())
+    await manager.beforeRequest()
+    expect(model.calls.length).toBeGreaterThan(10)
+    expect(model.calls.length).toBeLessThan(40)
+    expect(new Set(warnings)).toEqual(new Set(["compaction_shortened"]))
+  })
+
   test("sentences with ids that a summary leaves out are behind it word for word, as data", async () => {
     const turns = Array.from({ length: 7 }, (_, index) => [
       {

@@ -140,12 +140,10 @@ export class Compactor {
     if (results) return this.#clipped({}, results)
     const whole = cutOf(said, (at) => cause !== "asked" && this.#fits(at))
     const own = this.#ownConversation(cause)
-    const part = own ? whole : whole && partOf(said, whole, meter, this.#recordRoom())
-    const change = part
-      ? await this.#summarised(turn, cause, part, { own, longest: this.#longestEntry(said, part, parts) })
-      : {}
+    const part = whole && (own ? { cut: whole, longest: WHOLE_ENTRY } : this.#firstPart(said, whole, parts))
+    const change = part ? await this.#summarised(cause, part.cut, { turn, own, longest: part.longest }) : {}
     if ("reason" in change) return change
-    if (part !== whole) return change.head ? { ...change, isPart: true } : change
+    if (part?.cut !== whole) return change.head ? { ...change, isPart: true } : change
     const shorter = compacted(said, change)
     // What is clipped was not summarised: only if the summary alone is not enough.
     const enough = cause === "overflow" || !change.head ? meter.target : CLIPPED_ABOVE * meter.limit
@@ -155,17 +153,12 @@ export class Compactor {
   }
 
   /** Replaces everything before a cut by a summary, unless that would be no smaller. */
-  async #summarised(
-    turn: number,
-    cause: Compaction["cause"],
-    cut: Cut,
-    how: Pick<SummaryOrder, "own" | "longest">,
-  ): Promise<Change | Stop> {
+  async #summarised(cause: Compaction["cause"], cut: Cut, order: Omit<SummaryOrder, "said">): Promise<Change | Stop> {
     const { said } = this.#history
     const meter = this.#meter
     const { at, ...place } = cut
     const started = performance.now()
-    const summary = await summarise(this.#setup, { ...how, turn, said: said.slice(0, at) })
+    const summary = await summarise(this.#setup, { ...order, said: said.slice(0, at) })
     if ("reason" in summary) return summary
     const { answer, text, facts } = summary
     const headOf = (given: string) => {
@@ -200,27 +193,31 @@ export class Compactor {
     return { ...change, results }
   }
 
-  /** Tokens of the messages that one summary can be written from. */
-  #recordRoom(): number {
-    return summaryRoom(this.#setup, summarised(this.#history.said).earlier).record
-  }
-
   /**
-   * The characters of an entry that are shown to the model that writes the summaries: all of them, unless that would take more requests
-   * than a compaction may make.
+   * As much as one summary can be written from, and the characters that it is shown of each entry: all, unless that would take more
+   * requests than a compaction may make.
    */
-  #longestEntry(said: readonly TurnMessage[], { at }: Cut, parts: number): number {
-    const room = this.#recordRoom() * Math.max(1, MAX_PARTS - parts)
-    const { messages } = summarised(said.slice(0, at))
-    for (let longest = Number.MAX_SAFE_INTEGER / 8; ; longest = Math.min(longest, 64_000) / 2) {
-      const tokens = recordEntries(messages, longest).reduce((sum, entry) => sum + estimateTokens(entry), 0)
-      if (this.#meter.ratio * tokens > room && longest > MIN_ENTRY) continue
-      if (longest <= 64_000 && parts === 1) {
-        const message = `The conversation is so long that its summaries are written from ${longest} characters of each result and each call.`
-        this.#setup.host.emit({ type: "warning", code: "compaction_shortened", message })
-      }
-      return longest
+  #firstPart(
+    said: readonly TurnMessage[],
+    whole: Cut,
+    parts: number,
+  ): Pick<SummaryOrder, "longest"> & { readonly cut: Cut } {
+    const meter = this.#meter
+    const covered = summarised(said.slice(0, whole.at))
+    const room = summaryRoom(this.#setup, covered.earlier).record
+    const left = Math.max(1, MAX_PARTS - parts)
+    const tokens = meter.tokensIn(said.slice(0, whole.at))
+    const cut = partOf(said, whole, meter, Math.max(room, tokens / left))
+    if (tokens <= room * left) return { cut, longest: WHOLE_ENTRY }
+    const sizeOf = (longest: number) =>
+      meter.ratio * recordEntries(covered.messages, longest).reduce((sum, entry) => sum + estimateTokens(entry), 0)
+    let longest = MAX_CUT_ENTRY
+    while (longest > MIN_ENTRY && sizeOf(longest) > room * left) longest /= 2
+    if (parts === 1) {
+      const message = `The conversation is so long that its summaries are written from ${longest} characters of each result and each call.`
+      this.#setup.host.emit({ type: "warning", code: "compaction_shortened", message })
     }
+    return { cut, longest }
   }
 
   /** True if what is behind a cut may stay, and with a head before it meets the target. */
@@ -286,7 +283,9 @@ const EXPECTED_SUMMARY = 40
 const CLIPPED_ABOVE = 0.75
 /** Requests for summaries in one compaction. */
 const MAX_PARTS = 32
-/** Characters. */
+/** Characters of an entry of a record. */
+const WHOLE_ENTRY = Number.MAX_SAFE_INTEGER / 8
+const MAX_CUT_ENTRY = 32_000
 const MIN_ENTRY = 200
 const MAX_USELESS = 2
 const MAX_CLOSE_HEADS = 3
