@@ -80,7 +80,10 @@ export const promises: readonly Promised[] = [
     text: "Internal parts are importable: the Claude SDK provider, compaction, the tool context",
     proof: [
       ["test/promises/backends.test.ts", "BK-14"],
-      ["src/backends/shared/compaction/index.test.ts", "old turns become a summary, and every call that is left keeps its result"],
+      [
+        "src/backends/shared/compaction/index.test.ts",
+        "old turns become a summary, and every call that is left keeps its result",
+      ],
       ["src/backends/shared/compaction/index.test.ts", "rejects with compaction_stuck and the fix"],
       ["src/tools/kernel/tool-context.test.ts", "a tool reads its folder, its files and its ids from the context"],
     ],
