@@ -7,6 +7,7 @@ const text = (words: string) => ({ type: "text", text: words })
 const image = (media_type: string, data = "AAAA") => ({ type: "image", source: { type: "base64", media_type, data } })
 const user = (...content: readonly object[]) => ({ role: "user", content })
 const assistant = (...content: readonly object[]) => ({ role: "assistant", content })
+const system = (content: string) => ({ role: "system", content })
 const hello = user(text("hello"))
 const tool = { name: "Read", description: "", input_schema: { type: "object" } }
 const mark = { cache_control: { type: "ephemeral" } }
@@ -18,7 +19,19 @@ const refused: readonly [reason: string, change: object, message: string][] = [
   ["an empty list of messages", { messages: [] }, "at least one message"],
   ["no stream", { stream: undefined }, "stream"],
   ["an assistant first", { messages: [assistant(text("hi")), hello] }, 'first message must use the "user" role'],
-  ["a system role", { messages: [{ role: "system", content: "hi" }, hello] }, "messages.0.role"],
+  ["a system message first", { messages: [system("hi"), hello] }, "messages.0: a message with the role 'system'"],
+  ["a system message behind the assistant", { messages: [hello, assistant(text("hi")), system("hi")] }, "messages.2: "],
+  [
+    "a system message of an older model",
+    { model: "claude-opus-4-7-20260101", messages: [hello, system("hi")] },
+    "role 'system' is not supported on this model",
+  ],
+  [
+    "a system message with an image",
+    { messages: [hello, { role: "system", content: [image("image/png")] }] },
+    "must have text alone",
+  ],
+  ["an unknown role", { messages: [hello, { role: "tool", content: "hi" }] }, "messages.1.role"],
   ["a message without content", { messages: [user(), hello] }, "must have non-empty content"],
   ["an empty text block", { messages: [user(text(""))] }, "text content blocks must be non-empty"],
   ["an empty string", { messages: [{ role: "user", content: "" }] }, "text content blocks must be non-empty"],
@@ -127,6 +140,11 @@ const accepted: readonly [reason: string, change: object][] = [
     "results spread over messages of one role",
     { messages: [hello, assistant(call("a")), assistant(call("b")), user(result("b")), user(result("a"), text("go"))] },
   ],
+  ["a system message behind the user", { messages: [hello, system("hi"), assistant(text("hi")), hello] }],
+  [
+    "a system message behind results",
+    { model: "claude-opus-4-8", messages: [hello, assistant(call("a")), user(result("a")), system("hi")] },
+  ],
   ["an empty result", { messages: [hello, assistant(call("a")), user({ ...result("a"), content: "" })] }],
   ["four cache marks", { messages: [user(...["a", "b", "c", "d"].map((words) => ({ ...text(words), ...mark })))] }],
   ["a tool name of 128 letters", { tools: [{ ...tool, name: "a".repeat(128) }] }],
@@ -134,6 +152,20 @@ const accepted: readonly [reason: string, change: object][] = [
 
 test.each(accepted)("the Anthropic simulator accepts %s", async (_reason, change) => {
   expect(await (await send(change)).text()).toContain("message_stop")
+})
+
+test("a system message in the conversation is part of the system prompt, and no message of the user", async () => {
+  const seen: (readonly [string | undefined, string, number])[] = []
+  const { fetch } = createSimulator({
+    script({ system: prompt, lastUserText, messages }) {
+      seen.push([prompt, lastUserText, messages.length])
+      return "fine"
+    },
+  })
+  const messages = [hello, system("Be brief.")]
+  const body = { model: "m", max_tokens: 9, stream: true, system: "Be kind.", messages }
+  await fetch("http://model/v1/messages", { method: "POST", headers: allHeaders, body: JSON.stringify(body) })
+  expect(seen).toEqual([["Be kind.\nBe brief.", "hello", 1]])
 })
 
 test("the Anthropic simulator rejects a request without a version", async () => {

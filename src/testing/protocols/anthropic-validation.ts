@@ -14,6 +14,7 @@ export function refuseAnthropic(request: SimulatedRequest, apiKey: string | unde
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/
 const callId = /^[a-zA-Z0-9_-]+$/
 const cacheMarkLimit = 4
+const modelsWithoutSystem = /^claude-(?:[123]\b|[a-z]+-4(?:-[0-7])?(?:-\d{8})?$)/
 
 const blockTypes: ReadonlySet<string> = new Set([
   "text",
@@ -39,6 +40,7 @@ function invalidity({ headers, body }: SimulatedRequest): string | undefined {
   return (
     fieldProblem(objectAt(body)) ??
     toolsProblem(listAt(body, "tools")) ??
+    systemProblem(textAt(body, "model"), listAt(body, "messages")) ??
     blocksProblem(listAt(body, "messages")) ??
     pairingProblem(listAt(body, "messages")) ??
     cacheProblem(body)
@@ -74,11 +76,23 @@ function toolsProblem(tools: readonly Json[]): string | undefined {
   return undefined
 }
 
+/** Newer models take a message of the role `system` behind one of the user, and no others. */
+function systemProblem(model: string, messages: readonly Json[]): string | undefined {
+  const at = messages.findIndex((message, index) => {
+    if (textAt(message, "role") !== "system") return false
+    const isText = blocksOf(objectAt(message).content).every(({ type }) => type === "text")
+    return modelsWithoutSystem.test(model) || textAt(messages[index - 1], "role") !== "user" || !isText
+  })
+  if (at === -1) return undefined
+  if (modelsWithoutSystem.test(model)) return `messages.${at}.role: role 'system' is not supported on this model`
+  return `messages.${at}: a message with the role 'system' must have text alone and follow a message with the role 'user'`
+}
+
 function blocksProblem(messages: readonly Json[]): string | undefined {
   for (const [index, message] of messages.entries()) {
     const role = textAt(message, "role")
-    if (role !== "user" && role !== "assistant") {
-      return `messages.${index}.role: Input should be 'user' or 'assistant'`
+    if (role !== "user" && role !== "assistant" && role !== "system") {
+      return `messages.${index}.role: Input should be 'user', 'assistant' or 'system'`
     }
     const blocks = blocksOf(objectAt(message).content)
     if (blocks.length === 0 && !(role === "assistant" && index === messages.length - 1)) {
@@ -160,6 +174,7 @@ function pairingProblem(messages: readonly Json[]): string | undefined {
   const seen = new Set<string>()
   let open: readonly string[] = []
   for (const { role, blocks, index } of turnsOf(messages)) {
+    if (role === "system") continue
     const calls = blocks.filter((block) => block.type === "tool_use").map((block) => textAt(block, "id"))
     const results = blocks.filter((block) => block.type === "tool_result").map((block) => textAt(block, "tool_use_id"))
     const strange = results.find((id) => !open.includes(id))

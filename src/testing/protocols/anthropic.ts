@@ -56,12 +56,15 @@ const stopReasons: Readonly<Record<StopReason, string>> = {
 }
 
 function parse(_path: string, body: Json): ParsedRequest {
-  const system = blocksOf(objectAt(body).system)
+  const messages = listAt(body, "messages")
+  const isSystem = (message: Json) => textAt(message, "role") === "system"
+  const added = messages.filter(isSystem).flatMap((message) => blocksOf(objectAt(message).content))
+  const system = [...blocksOf(objectAt(body).system), ...added]
   const format = objectAt(objectAt(objectAt(body).output_config).format)
   return {
     model: textAt(body, "model"),
     ...(system.length > 0 && { system: joinTexts(system) }),
-    messages: listAt(body, "messages").map(parseMessage),
+    messages: messages.filter((message) => !isSystem(message)).map(parseMessage),
     tools: listAt(body, "tools").map((tool) => ({
       name: textAt(tool, "name"),
       description: textAt(tool, "description"),
