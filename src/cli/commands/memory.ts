@@ -24,20 +24,20 @@ const options = {
 } as const
 
 export const command: Command = {
-  summary: "Show or add what runs in a folder remember with --memory.",
-  usage: "[options] list | show <id> | add <text…>",
+  summary: "Show, add or delete what runs in a folder remember with --memory.",
+  usage: "[options] list | show <id> | add <text…> | rm <id>",
   options,
-  completes: ["list", "show", "add"],
+  completes: ["list", "show", "add", "rm"],
   notes: [
     "Rules and the profile are given to every run; of the lessons, those closest to its task.",
-    "An item is one file, which is never changed: correct it with --replaces, or delete the file that list names.",
+    "An item is one file, which is never changed: correct it with --replaces, or delete it with rm.",
   ],
   async run(args, output) {
     const { values, positionals } = parseCommandLine("memory", args, options)
     const opened = await openStore(values, output)
     const shared = scopedStore(opened.store, opened.workspaceId)
     const space = memorySpace(resolve(values.workspace ?? "."))
-    const items = new MemoryItems(shared, space)
+    const items = new MemoryItems(shared, space, false)
     const [subcommand = "list", ...rest] = positionals
     if (subcommand === "add") {
       requireNamedStore("adding to a memory", opened)
@@ -53,10 +53,18 @@ export const command: Command = {
       else output.print(visible(`${labelOf(item)}\n${item.text}`))
       return 0
     }
+    if (subcommand === "rm") {
+      requireNamedStore("deleting from a memory", opened)
+      const item = itemNamed(all, rest[0])
+      await items.remove(item)
+      if (values.json) output.printJson(item)
+      else output.print(`Deleted ${item.id}.`)
+      return 0
+    }
     if (subcommand !== "list" || rest.length > 0) {
       throw new UsageError(
         `Unexpected argument for memory: ${JSON.stringify(rest[0] ?? subcommand)}.`,
-        "Use list, show or add.",
+        "Use list, show, add or rm.",
       )
     }
     const episodes = await new Episodes(shared, space).all()
@@ -95,7 +103,7 @@ function itemNamed(all: readonly MemoryItem[], id: string | undefined): MemoryIt
   const found = id === undefined || id === "" ? [] : all.filter((item) => item.id.startsWith(id))
   const [item, another] = found
   if (item !== undefined && another === undefined) return item
-  if (id === undefined) throw new UsageError("Missing id for memory show.", "List the items with: memory list.")
+  if (id === undefined) throw new UsageError("Missing id.", "List the items with: memory list.")
   const message = item === undefined ? "There is no item" : "More than one item has an id that starts with"
   throw new UsageError(`${message} ${JSON.stringify(id)}.`, "List the items with: memory list.")
 }

@@ -1,6 +1,8 @@
 import { LonghaulError } from "../../contract/error.ts"
 import type { Extension, ExtensionRun, OpenedExtension } from "../../contract/extension.ts"
+import type { Json } from "../../contract/json.ts"
 import { isId } from "../../lib/id.ts"
+import { isJsonObject } from "../../lib/json.ts"
 import { wholeNumber } from "../../lib/known-keys.ts"
 import { checkShape, required, type Shape, shapeOf, words } from "../../lib/schema/shape.ts"
 import { Episodes } from "./episodes.ts"
@@ -18,7 +20,10 @@ export interface MemoryOptions {
   /** The model may write rules too, which every later run follows. Default false. */
   readonly allowRules?: boolean
   readonly budget?: MemoryBudget
-  /** Maximum number of lessons, and of rules. Default 500. */
+  /**
+   * Maximum number of lessons, and of rules. Default 500. Beyond it, the least used and oldest of those that models wrote are
+   * deleted.
+   */
   readonly maxItems?: number
 }
 
@@ -43,19 +48,30 @@ async function open(run: ExtensionRun, options: MemoryOptions): Promise<OpenedEx
   }
   const facts = { mode, scope: "workspace" }
   if (mode === "off") return { facts }
-  const items = new MemoryItems(run.shared, space)
-  const episodes = new Episodes(run.shared, space)
-  const { text, isCut } = run.recorded ? { isCut: false } : await remembered(items, run.task, budget)
-  if (isCut) run.warn("memory_cut", "Rules and profile are longer than their budget: their end was omitted.")
   const isWritten = mode === "read-write"
+  const items = new MemoryItems(run.shared, space, isWritten)
+  const episodes = new Episodes(run.shared, space)
+  const { text, isCut, lessons } = run.recorded
+    ? { isCut: false, lessons: lessonsIn(run.recorded.facts) }
+    : await remembered(items, run.task, budget)
+  for (const id of lessons) episodes.use(id)
+  if (isCut) run.warn("memory_cut", "Rules and profile are longer than their budget: their end was omitted.")
   return {
     ...(text !== undefined && { instructions: text }),
-    tools: [recallTool(items, episodes), ...(isWritten ? [memorizeTool(items, { allowRules, maxItems })] : [])],
-    facts,
+    tools: [
+      recallTool(items, episodes),
+      ...(isWritten ? [memorizeTool(items, episodes, { allowRules, maxItems })] : []),
+    ],
+    facts: { ...facts, lessons: [...lessons] },
     async close(result) {
       if (isWritten && result && result.status !== "paused") await episodes.write(run.task, result)
     },
   }
+}
+
+function lessonsIn(facts: Json | undefined): readonly string[] {
+  const { lessons } = isJsonObject(facts) ? facts : {}
+  return Array.isArray(lessons) ? lessons.filter((id) => typeof id === "string") : []
 }
 
 const optionsShape: Shape<MemoryOptions> = {

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import type { Store } from "../../contract/store.ts"
 import { createRuntime } from "../../index.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { scriptedModel } from "../../testing/index.ts"
@@ -56,6 +57,74 @@ test("an item is read as it was written, its time and the colons in its text inc
   }
   await new MemoryItems(store, undefined).create(item)
   expect(await new MemoryItems(store, undefined).all()).toEqual([item])
+})
+
+describe("the copy of all items", () => {
+  const folder = memoryFolder(undefined)
+  /** A store that counts what is read from it. */
+  function counted() {
+    const inner = memoryStore()
+    const read: string[] = []
+    const store: Store = {
+      ...inner,
+      folder(path) {
+        const part = inner.folder(path)
+        const reading = (name: string) => {
+          read.push(`${path.slice(folder.length)}/${name}`)
+          return part.read(name)
+        }
+        return { ...part, read: reading }
+      },
+    }
+    return { store, read }
+  }
+
+  test("five hundred items are one read when nothing has changed, and one more for each that is new", async () => {
+    const { store, read } = counted()
+    const writer = new MemoryItems(store, undefined)
+    const ids = Array.from({ length: 500 }, (_, index) => `item${index}`)
+    for (const id of ids) await writer.create({ id, kind: "lesson", text: `Text of ${id}.`, run: "r" })
+    await writer.all()
+    read.length = 0
+    const reader = new MemoryItems(store, undefined)
+    expect((await reader.all()).map(({ id }) => id).sort()).toEqual(ids.toSorted())
+    expect(read).toEqual(["/items.json"])
+    await writer.create({ id: "new", kind: "rule", text: "New." })
+    expect(await new MemoryItems(store, undefined).all()).toHaveLength(501)
+    expect(read.slice(1)).toEqual(["/items.json", "/rules/new.md"])
+  })
+
+  test.each([
+    ["is cut", '[["lesson/a.md",{"id":"a","te'],
+    ["names another file", '[["lesson/a.md",{"id":"b","kind":"lesson","text":"forged"}]]'],
+    ["has no text", '[["lesson/a.md",{"id":"a","kind":"lesson"}]]'],
+    ["is no list", "{}"],
+    ["has an item that was deleted", '[["lesson/gone.md",{"id":"gone","kind":"lesson","text":"deleted"}]]'],
+  ])("a copy that %s changes nothing: the files are read", async (_, copy) => {
+    const store = memoryStore()
+    await new MemoryItems(store, undefined).create({ id: "a", kind: "lesson", text: "true" })
+    await store.folder(folder).replace("items.json", new TextEncoder().encode(copy))
+    expect((await new MemoryItems(store, undefined).all()).map(({ text }) => text)).toEqual(["true"])
+  })
+
+  test("who only reads a memory writes no copy", async () => {
+    const store = memoryStore()
+    await new MemoryItems(store, undefined).create({ id: "a", kind: "lesson", text: "true" })
+    await new MemoryItems(store, undefined, false).all()
+    expect(await store.folder(folder).exists("items.json")).toBe(false)
+  })
+})
+
+test("episodes are read by the time of their run, and those of earlier versions first", async () => {
+  const store = memoryStore()
+  const episodes = new Episodes(store, undefined)
+  const folder = store.folder(`${memoryFolder(undefined)}/episodes`)
+  const put = (name: string, at: string) =>
+    folder.create(`${name}.json`, new TextEncoder().encode(JSON.stringify({ runId: name, nodeId: "main", at })))
+  for (let index = 0; index < 500; index++) await put(`zz${index}~main`, "2026-01-01")
+  const result = await createRuntime({ model: scriptedModel(["Done."]) }).run({ task: "task", runId: "a" })
+  await episodes.write("task", result)
+  expect((await episodes.all())[0]).toMatchObject({ runId: "a" })
 })
 
 test("episodes come newest first, whatever their runs are called, and each end of a run once", async () => {

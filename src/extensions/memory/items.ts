@@ -1,4 +1,5 @@
 import type { ExtensionRun } from "../../contract/extension.ts"
+import { isJsonObject } from "../../lib/json.ts"
 import { sha256 } from "../../lib/sha256.ts"
 
 /** Written by people, except lessons, and rules if the host allows it. */
@@ -24,15 +25,18 @@ export function memoryFolder(space: string | undefined): string {
   return space === undefined ? ".longhaul/memory" : `.longhaul/memory/spaces/${space}`
 }
 
-/** The items of a workspace. Each file is read once: it never changes. */
+/** The items of a workspace. Each file is read once: it never changes. A copy of them all, `items.json`, saves the reading. */
 export class MemoryItems {
   readonly #shared: ExtensionRun["shared"]
   readonly #folder: string
+  readonly #isWritten: boolean
   readonly #known = new Map<string, MemoryItem | null>()
+  #hasCopy = false
 
-  constructor(shared: ExtensionRun["shared"], space: string | undefined) {
+  constructor(shared: ExtensionRun["shared"], space: string | undefined, isWritten = true) {
     this.#shared = shared
     this.#folder = memoryFolder(space)
+    this.#isWritten = isWritten
   }
 
   get location(): string {
@@ -41,8 +45,25 @@ export class MemoryItems {
 
   /** The items that no other one replaces, and the documents that people keep, the newest first. */
   async all(): Promise<readonly MemoryItem[]> {
-    const lists = await Promise.all(itemKinds.map((kind) => this.#ofKind(kind)))
-    return current(lists.flat()).toSorted((left, right) => ((left.at ?? "") < (right.at ?? "") ? 1 : -1))
+    return current(await this.#read()).toSorted(newestFirst)
+  }
+
+  /**
+   * Deletes as many of the items that models wrote as are too many, except this one: first what others replace, then the least used, the
+   * oldest first. `uses`: how often each item was given to a run or found by one.
+   */
+  async makeRoom({ kind, id }: MemoryItem, maxItems: number, uses: ReadonlyMap<string, number>): Promise<void> {
+    const all = (await this.#read()).filter((item) => item.kind === kind)
+    const valid = new Set(current(all))
+    const rank = (item: MemoryItem) => (valid.has(item) ? 1 + (uses.get(item.id) ?? 0) : 0)
+    const removable = all
+      .filter((item) => item.run !== undefined && item.id !== id)
+      .toSorted((left, right) => rank(left) - rank(right) || newestFirst(right, left))
+    for (const item of removable.slice(0, Math.max(0, all.length - maxItems))) await this.remove(item)
+  }
+
+  async remove({ kind, id }: Pick<MemoryItem, "kind" | "id">): Promise<void> {
+    await this.#folderOf(kind).delete(`${id}.md`)
   }
 
   /** One file of the folder that people write as a whole. */
@@ -51,10 +72,10 @@ export class MemoryItems {
     return bytes === null ? "" : new TextDecoder().decode(bytes).trim()
   }
 
-  count(kind: ItemKind): Promise<number> {
-    return this.#folderOf(kind)
-      .list()
-      .then(({ length }) => length)
+  /** True if there are so many items of people that no model can add one. */
+  async isFull(kind: ItemKind, maxItems: number): Promise<boolean> {
+    const ofPeople = (await this.#read()).filter((item) => item.kind === kind && item.run === undefined)
+    return ofPeople.length >= maxItems
   }
 
   has(kind: ItemKind, id: string): Promise<boolean> {
@@ -66,24 +87,55 @@ export class MemoryItems {
     await this.#folderOf(item.kind).create(`${item.id}.md`, new TextEncoder().encode(formatItem(item)))
   }
 
-  async #ofKind(kind: ItemKind): Promise<readonly MemoryItem[]> {
-    const folder = this.#folderOf(kind)
-    const names = (await folder.list()).filter((name) => name.endsWith(".md")).slice(0, MAX_READ)
-    const unread = names.filter((name) => !this.#known.has(`${kind}/${name}`))
-    for (let at = 0; at < unread.length; at += AT_ONCE) {
-      await Promise.all(
-        unread.slice(at, at + AT_ONCE).map(async (name) => {
-          const bytes = await folder.read(name)
-          this.#known.set(`${kind}/${name}`, bytes && parseItem(kind, name.slice(0, -3), bytes))
-        }),
-      )
-    }
-    return names.flatMap((name) => this.#known.get(`${kind}/${name}`) ?? [])
+  async #read(): Promise<readonly MemoryItem[]> {
+    const lists = await Promise.all(itemKinds.map((kind) => this.#filesOf(kind)))
+    const files = lists.flat()
+    const isUnread = ({ path }: ItemFile) => !this.#known.has(path)
+    if (files.some(isUnread)) await this.#readCopy()
+    const unread = files.filter(isUnread)
+    for (let at = 0; at < unread.length; at += AT_ONCE)
+      await Promise.all(unread.slice(at, at + AT_ONCE).map((file) => this.#readItem(file)))
+    const items = files.flatMap(({ path }) => this.#known.get(path) ?? [])
+    if (unread.length > 0 && this.#isWritten) await this.#writeCopy(files)
+    return items
+  }
+
+  async #filesOf(kind: ItemKind): Promise<readonly ItemFile[]> {
+    const names = (await this.#folderOf(kind).list()).filter((name) => name.endsWith(".md")).slice(0, MAX_READ)
+    return names.map((name) => ({ kind, name, path: `${kind}/${name}` }))
+  }
+
+  async #readItem({ kind, name, path }: ItemFile): Promise<void> {
+    const bytes = await this.#folderOf(kind).read(name)
+    this.#known.set(path, bytes && parseItem(kind, name.slice(0, -3), bytes))
+  }
+
+  /** Of files that it has no copy of, the items are read. */
+  async #readCopy(): Promise<void> {
+    if (this.#hasCopy) return
+    this.#hasCopy = true
+    const bytes = await this.#shared.folder(this.#folder).read(COPY)
+    for (const [path, item] of copiedItems(bytes)) if (!this.#known.has(path)) this.#known.set(path, item)
+  }
+
+  async #writeCopy(files: readonly ItemFile[]): Promise<void> {
+    const copies = files.flatMap(({ path }) => {
+      const item = this.#known.get(path)
+      return item ? [[path, item] as const] : []
+    })
+    await this.#shared.folder(this.#folder).replace(COPY, new TextEncoder().encode(JSON.stringify(copies)))
   }
 
   #folderOf(kind: ItemKind) {
     return this.#shared.folder(`${this.#folder}/${folders[kind]}`)
   }
+}
+
+interface ItemFile {
+  readonly kind: ItemKind
+  readonly name: string
+  /** Among the files of all kinds. */
+  readonly path: string
 }
 
 export function itemId(key: string): string {
@@ -100,6 +152,32 @@ function current(items: readonly MemoryItem[]): readonly MemoryItem[] {
   return items.filter(
     (item) => !corrections.some((newer) => newer !== item && newer.replaces === item.id && mayReplace(newer, item)),
   )
+}
+
+const newestFirst = (left: MemoryItem, right: MemoryItem) => ((left.at ?? "") < (right.at ?? "") ? 1 : -1)
+
+/** A copy that cannot be read has no items: they are read from their files. */
+function copiedItems(bytes: Uint8Array | null): readonly (readonly [path: string, item: MemoryItem])[] {
+  if (bytes === null) return []
+  try {
+    const copies: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    return Array.isArray(copies) ? copies.flatMap(copiedItem) : []
+  } catch {
+    return []
+  }
+}
+
+function copiedItem(copy: unknown): readonly (readonly [path: string, item: MemoryItem])[] {
+  const [path, item]: readonly unknown[] = Array.isArray(copy) ? copy : []
+  if (typeof path !== "string" || !isJsonObject(item)) return []
+  const kind = itemKinds.find((each) => path === `${each}/${String(item.id)}.md`)
+  const { id, text } = item
+  if (kind === undefined || typeof id !== "string" || typeof text !== "string") return []
+  const field = (name: "at" | "run" | "agent" | "replaces") => {
+    const value = item[name]
+    return typeof value === "string" ? { [name]: value } : {}
+  }
+  return [[path, { id, kind, text, ...field("at"), ...field("run"), ...field("agent"), ...field("replaces") }]]
 }
 
 function formatItem({ kind, text, at, run, agent, replaces }: MemoryItem): string {
@@ -130,5 +208,6 @@ function afterColon(line: string): string {
 }
 
 const folders: Readonly<Record<ItemKind, string>> = { lesson: "lessons", rule: "rules", profile: "profile" }
+const COPY = "items.json"
 const MAX_READ = 2_000
 const AT_ONCE = 16

@@ -57,6 +57,11 @@ const put = (store: Store, path: string, text: string) => {
   const folder = at === -1 ? base : `${base}/${path.slice(0, at)}`
   return store.folder(folder).create(path.slice(at + 1), new TextEncoder().encode(text))
 }
+/** Of an episode: the time comes first. */
+const nameOf = (runId: string, nodeId: string) =>
+  expect.stringMatching(new RegExp(`^\\d{8}T\\d{9}Z~${runId}~${nodeId}\\.json$`))
+const lessonsIn = async (store: Store) =>
+  (await store.list(`${base}/lessons`)).map((name) => name.replace(".md", "")).sort()
 const readWrite = { mode: "read-write" } as const
 
 describe("memory", () => {
@@ -84,7 +89,7 @@ describe("memory", () => {
     expect(system).toContain("Rules of this workspace:\nNever push to main.\n- Always run the linter.")
     expect(system).toContain("Profile of this workspace:\nWe sell tea.")
     expect(system).toContain("[lesson hand, written by a person] Deploys take nine minutes.")
-    expect(await store.list(`${base}/episodes`)).toEqual([`${result.runId}~main.json`])
+    expect(await store.list(`${base}/episodes`)).toEqual([nameOf(result.runId, "main")])
     const { outputs } = await runWith(store, readWrite, [
       recall("plants", { kind: "episode" }),
       recall("tea", { kind: "profile" }),
@@ -209,9 +214,34 @@ describe("a model", () => {
     const store = memoryStore()
     const invalid = [memorize("x".repeat(2_001)), memorize("   ")]
     const calls = [...invalid, memorize("One."), memorize("Two."), memorize("Three.")]
-    const { result } = await runWith(store, { ...readWrite, maxItems: 2 }, calls)
-    expect(result.toolCalls.map(({ status }) => status)).toEqual(["error", "error", "ok", "ok", "error"])
-    expect(await store.list(`${base}/lessons`)).toHaveLength(2)
+    const { result, ids } = await runWith(store, { ...readWrite, maxItems: 2 }, calls)
+    expect(result.toolCalls.map(({ status }) => status)).toEqual(["error", "error", "ok", "ok", "ok"])
+    const left = await lessonsIn(store)
+    expect([left.length, left.includes(ids[2] ?? "")]).toEqual([2, true])
+  })
+
+  test("in a full memory what others replace gives way first, then what no run has used, and never what a person wrote", async () => {
+    const store = memoryStore()
+    await put(store, "lessons/hand.md", "A person wrote this.")
+    // No lesson has room in the prompt, so that none is used.
+    const full = { ...readWrite, maxItems: 4, budget: { lessons: 1 } }
+    const tea = await runWith(store, full, [memorize("Tea is on shelf one."), memorize("Nails are on shelf two.")])
+    const [used = "", unused = ""] = tea.ids
+    await runWith(store, full, [recall("tea shelf one", { limit: 1 })])
+    const corrected = await runWith(store, full, [memorize("Glue is on shelf three.")])
+    const [old = ""] = corrected.ids
+    const newer = await runWith(store, full, [memorize("Glue is on shelf four.", { replaces: old })])
+    expect(await lessonsIn(store)).toEqual(["hand", used, unused, ...newer.ids].sort())
+    const last = await runWith(store, full, [memorize("Rope is on shelf five.")])
+    expect(await lessonsIn(store)).toEqual(["hand", used, ...newer.ids, ...last.ids].sort())
+  })
+
+  test("a memory that is full of what people wrote takes nothing more from a model, and the model is told", async () => {
+    const store = memoryStore()
+    for (const name of ["a", "b"]) await put(store, `lessons/${name}.md`, "A person wrote this.")
+    const { outputs } = await runWith(store, { ...readWrite, maxItems: 2 }, [memorize("One more.")])
+    expect(outputs[0]).toContain("2 items of people")
+    expect(await lessonsIn(store)).toEqual(["a", "b"])
   })
 })
 
@@ -274,7 +304,7 @@ describe("the prompt of a run", () => {
     expect(await later.resume({ runId: "r", decision: "approve" })).toMatchObject({ status: "done" })
     expect(systems[0]).toContain("Old rule.")
     expect(systems[0]).not.toContain("New rule.")
-    expect(await store.list(`${base}/episodes`)).toEqual(["r~main.json"])
+    expect(await store.list(`${base}/episodes`)).toEqual([nameOf("r", "main")])
   })
 })
 
@@ -285,8 +315,9 @@ test("an episode of a failed run that is resumed has a second file, and hyphens 
   const later = createRuntime({ store, model: scriptedModel(["ok", "ok"]), extensions: [memory(readWrite)] })
   expect(await later.resume({ runId: "a-b", nodeId: "c" })).toMatchObject({ status: "done" })
   expect(await later.run({ task: "x", runId: "a", nodeId: "b-c" })).toMatchObject({ status: "done" })
-  expect(await store.list(`${base}/episodes`)).toEqual(["a-b~c.json", "a-b~c~2.json", "a~b-c.json"])
-  const first = await store.folder(`${base}/episodes`).read("a-b~c.json")
+  const names = await store.list(`${base}/episodes`)
+  expect(names).toEqual([nameOf("a-b", "c"), nameOf("a-b", "c"), nameOf("a", "b-c")])
+  const first = await store.folder(`${base}/episodes`).read(names[0] ?? "")
   expect(JSON.parse(new TextDecoder().decode(first ?? undefined))).toMatchObject({
     status: "failed",
     error: "internal",

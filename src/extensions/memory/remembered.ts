@@ -11,12 +11,20 @@ export interface MemoryBudget {
   readonly lessons?: number
 }
 
-/** The memory at the start of a run: rules and profile, then the lessons closest to its task. `isCut`: some were left out. */
+export interface Remembered {
+  readonly text?: string
+  /** Some of it was left out. */
+  readonly isCut: boolean
+  /** The ids of the lessons in it. */
+  readonly lessons: readonly string[]
+}
+
+/** The memory at the start of a run: rules and profile, then the lessons closest to its task. */
 export async function remembered(
   items: MemoryItems,
   task: string,
   { profile = 2_000, lessons = 1_500 }: MemoryBudget,
-): Promise<{ readonly text?: string; readonly isCut: boolean }> {
+): Promise<Remembered> {
   const [all, rulesFile, profileFile] = await Promise.all([
     items.all(),
     items.document("rules.md"),
@@ -32,30 +40,30 @@ export async function remembered(
   const parts = [
     ...section("Rules of this workspace:", rules.text),
     ...section("Profile of this workspace:", facts.text),
-    ...(chosen === "" ? [] : [`${LESSONS}\n${fencedData(MEMORY_TAG, chosen)}`]),
+    ...(chosen.length === 0 ? [] : [`${LESSONS}\n${fencedData(MEMORY_TAG, chosen.map(described).join("\n"))}`]),
   ]
   const isCut = rules.isCut || facts.isCut
-  return parts.length === 0 ? { isCut } : { text: parts.join("\n\n"), isCut }
+  const used = chosen.map(({ id }) => id)
+  return parts.length === 0 ? { isCut, lessons: used } : { text: parts.join("\n\n"), isCut, lessons: used }
 }
 
 /** The closest first, then the newest, as far as there is room. */
-async function lessonsFor(task: string, all: readonly MemoryItem[], budget: number): Promise<string> {
+async function lessonsFor(task: string, all: readonly MemoryItem[], budget: number): Promise<readonly MemoryItem[]> {
   const lessons = all.filter(({ kind }) => kind === "lesson")
   const close = await closestTo(
     task,
     lessons.map((value) => ({ text: value.text, value })),
     lessons.length,
   )
-  const lines = [...new Set([...close, ...lessons])].map(described)
-  const chosen: string[] = []
+  const chosen: MemoryItem[] = []
   let left = budget
-  for (const line of lines) {
-    const tokens = estimateTokens(line) + 1
+  for (const lesson of new Set([...close, ...lessons])) {
+    const tokens = estimateTokens(described(lesson)) + 1
     if (tokens > left) continue
-    chosen.push(line)
+    chosen.push(lesson)
     left -= tokens
   }
-  return chosen.join("\n")
+  return chosen
 }
 
 /** An item for the model, with its id, so that it can be corrected. */

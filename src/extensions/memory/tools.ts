@@ -9,7 +9,11 @@ import { described, IS_DATA, MEMORY_TAG } from "./remembered.ts"
 import { closestTo } from "./search.ts"
 
 /** Writes one item. Its id comes from the call, so that a repeated call writes it once. */
-export function memorizeTool(items: MemoryItems, options: { allowRules: boolean; maxItems: number }): Tool {
+export function memorizeTool(
+  items: MemoryItems,
+  episodes: Episodes,
+  options: { allowRules: boolean; maxItems: number },
+): Tool {
   const kinds: readonly ItemKind[] = options.allowRules ? ["lesson", "rule"] : ["lesson"]
   return {
     name: "Memorize",
@@ -39,8 +43,12 @@ export function memorizeTool(items: MemoryItems, options: { allowRules: boolean;
         throw new ToolError("invalid_input", "The text is empty or too long.")
       const id = itemId(idempotencyKey)
       if (await items.has(kind, id)) return `Remembered as ${id}.`
-      if ((await items.count(kind)) >= options.maxItems) {
-        throw new ToolError("conflict", `The memory has its ${options.maxItems} items. A person has to delete some.`)
+      if (await items.isFull(kind, options.maxItems)) {
+        const fix = "A person has to delete some, or allow more."
+        throw new ToolError(
+          "conflict",
+          `The memory has ${options.maxItems} items of people, and no room for more. ${fix}`,
+        )
       }
       const replaces = typeof given.replaces === "string" && given.replaces !== "" ? given.replaces : undefined
       const item: MemoryItem = {
@@ -54,6 +62,7 @@ export function memorizeTool(items: MemoryItems, options: { allowRules: boolean;
       }
       if (replaces !== undefined) await checkReplaced(items, item, replaces)
       await items.create(item)
+      await items.makeRoom(item, options.maxItems, await episodes.uses())
       return `Remembered as ${id}.`
     },
   }
@@ -104,6 +113,7 @@ export function recallTool(items: MemoryItems, episodes: Episodes): Tool {
       const most = typeof limit === "number" ? Math.min(limit, MAX_RESULTS) : USUAL_RESULTS
       const found = await closestTo(String(query ?? ""), among, most)
       if (found.length === 0) return "Nothing is remembered about this."
+      for (const item of all) if (found.includes(described(item))) episodes.use(item.id)
       return `${fencedData(MEMORY_TAG, found.join("\n\n"))}\n${IS_DATA}`
     },
   }
