@@ -21,7 +21,15 @@ const scratch = mkdtempSync(join(tmpdir(), "longhaul-plain-"))
 try {
   const report = join(scratch, "report.json")
   const files = process.argv.slice(2)
-  const args = ["run", "--config", "vitest.backends.config.ts", "--testTimeout=60000", "--reporter=json", `--outputFile=${report}`, ...files]
+  const args = [
+    "run",
+    "--config",
+    "vitest.backends.config.ts",
+    "--testTimeout=60000",
+    "--reporter=json",
+    `--outputFile=${report}`,
+    ...files,
+  ]
   const env = { ...process.env, LONGHAUL_PROGRAMS: folder }
   spawnSync("npm", ["run", "--silent", "build"], { cwd: repository, stdio: "inherit" })
   spawnSync("node_modules/.bin/vitest", args, { cwd: repository, env, stdio: ["ignore", "ignore", "inherit"] })

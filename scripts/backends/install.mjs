@@ -25,9 +25,16 @@ const CLAUDE = "@anthropic-ai/claude-code"
 /** Exact versions: these programs change from version to version. A platform package is the program itself. */
 export const pinned = { [`${CLAUDE}-${platform}`]: "2.1.325", ...programs, ...tools }
 /** As a person installs them: npm chooses the newest version that names this Node. */
-export const plain = { [CLAUDE]: "*", ...Object.fromEntries(Object.keys(programs).map((name) => [name, "*"])), ...tools }
+export const plain = {
+  [CLAUDE]: "*",
+  ...Object.fromEntries(Object.keys(programs).map((name) => [name, "*"])),
+  ...tools,
+}
 /** The packages whose version says which program it is, with the name of the program. */
-export const versioned = [[`${CLAUDE}-${platform}`, "Claude Code"], ...Object.keys(programs).map((name) => [name, name])]
+export const versioned = [
+  [`${CLAUDE}-${platform}`, "Claude Code"],
+  ...Object.keys(programs).map((name) => [name, name]),
+]
 
 /** Installs packages into a folder of the repository, unless they are there. Returns the folder. */
 export function installPrograms(name, packages) {
