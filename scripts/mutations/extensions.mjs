@@ -226,7 +226,13 @@ export const mutations = [
   ),
   mutation(
     "memory: lessons are instructions",
-    [[memory, "`${LESSONS}\\n${fencedData(MEMORY_TAG, chosen)}`", "chosen"]],
+    [
+      [
+        memory,
+        '`${LESSONS}\\n${fencedData(MEMORY_TAG, chosen.map(described).join("\\n"))}`',
+        'chosen.map(described).join("\\n")',
+      ],
+    ],
     remember("that was poisoned leaves text that stays fenced as data"),
   ),
   mutation(
@@ -309,12 +315,32 @@ export const mutations = [
     "memory: items that are written later are never seen",
     [
       [
-        "src/extensions/memory/items.ts",
-        "const unread = names.filter((name) => !this.#known.has(`${kind}/${name}`))",
-        "const unread = this.#known.size > 0 ? [] : names",
+        memory,
+        "const isUnread = ({ path }: ItemFile) => !this.#known.has(path)",
+        "const isUnread = ({ path }: ItemFile) => !this.#known.has(path) && !this.#hasCopy",
       ],
     ],
-    ["src/extensions/memory/items.test.ts", "items that others write later are seen"],
+    item("items that others write later are seen"),
+  ),
+  mutation(
+    "memory: what a person wrote gives way in a full memory",
+    [[memory, "item.run !== undefined && item.id !== id", "item.id !== id"]],
+    remember("never what a person wrote"),
+  ),
+  mutation(
+    "memory: what runs use gives way in a full memory",
+    [[memory, "1 + (uses.get(item.id) ?? 0)", "1"]],
+    remember("then what no run has used"),
+  ),
+  mutation(
+    "memory: a copy speaks for files that it does not name",
+    [[memory, "path === `${each}/${String(item.id)}.md`", "path.startsWith(each)"]],
+    item("names another file"),
+  ),
+  mutation(
+    "memory: who only reads a memory writes its copy",
+    [[memory, "unread.length > 0 && this.#isWritten", "unread.length > 0"]],
+    item("who only reads a memory writes no copy"),
   ),
   mutation(
     "memory: people cannot correct what people wrote",
@@ -339,7 +365,7 @@ export const mutations = [
   ),
   mutation(
     "memory: a run that ends twice alike has two episodes",
-    [[memory, "if (other?.status === status && other.text === episode.text) return", ""]],
+    [[memory, "if (others.some((other) => other?.status === status && other.text === episode.text)) return", ""]],
     item("episodes come newest first"),
   ),
   mutation(

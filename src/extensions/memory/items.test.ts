@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import type { Store } from "../../contract/store.ts"
 import { createRuntime } from "../../index.ts"
 import { memoryStore } from "../../stores/memory.ts"
@@ -138,7 +138,13 @@ test("episodes come newest first, whatever their runs are called, and each end o
   await put("c", "2026-01-01")
   expect((await episodes.all()).map(({ runId }) => runId)).toEqual(["b", "a", "c"])
   const result = await createRuntime({ model: scriptedModel(["Done."]) }).run({ task: "task", runId: "d" })
-  await episodes.write("task", result)
-  await episodes.write("task", result)
+  vi.useFakeTimers({ toFake: ["Date"] })
+  try {
+    await episodes.write("task", result)
+    vi.advanceTimersByTime(1_000)
+    await episodes.write("task", result)
+  } finally {
+    vi.useRealTimers()
+  }
   expect(await folder.list()).toHaveLength(4)
 })
