@@ -1,6 +1,15 @@
 import { expect, test } from "vitest"
+import {
+  allowEverything,
+  hostOf,
+  openingRequest,
+  RecordingHost,
+  ScriptedAgent,
+} from "../../../test/support/scripted-agent.ts"
+import { LonghaulError } from "../../contract/error.ts"
 import type { Message } from "../../contract/message.ts"
 import { createRuntime } from "../../index.ts"
+import { scriptedModel } from "../../testing/index.ts"
 import { pi } from "./index.ts"
 import { piModel } from "./models.ts"
 import type { PiAgentOptions, PiModel, PiModules } from "./shapes.ts"
@@ -18,6 +27,8 @@ const model: PiModel = {
   contextWindow: 1000,
   maxTokens: 100,
 }
+
+const env = hostOf(new ScriptedAgent({}))
 
 /** Pi's modules with an agent that only keeps its options. */
 function modules(seen: PiAgentOptions[] = []): PiModules {
@@ -74,6 +85,35 @@ test("without Pi's packages the run fails as backend_missing, with the command t
     status: "failed",
     error: { code: "backend_missing", fix: expect.stringContaining("npm install @earendil-works/pi-ai") },
   })
+})
+
+test("a failure of the host's own loader reaches the caller as it is", async () => {
+  const failure = new LonghaulError("config_invalid", "This host has no Pi.", { fix: "Use another host." })
+  const backend = pi({ load: () => Promise.reject(failure) })
+  await expect(backend.open(openingRequest, env)).rejects.toBe(failure)
+  expect(await backend.probe(env)).toMatchObject({ found: false, failure: { code: "config_invalid" } })
+})
+
+test("a stored session is lost, and Pi is not loaded for it", async () => {
+  let loaded = 0
+  const load = async () => {
+    loaded++
+    return modules()
+  }
+  const ref = { backend: "pi", version: "0.87", id: "s1", cwd: "/project", resumable: true }
+  const opening = pi({ load }).open({ ...openingRequest, from: { kind: "session", ref, turns: 1 } }, env)
+  await expect(opening).rejects.toMatchObject({ code: "session_lost" })
+  expect(loaded).toBe(0)
+})
+
+test("a model that is given as a value is Pi's model of the same provider and name", async () => {
+  const seen: PiAgentOptions[] = []
+  const session = await pi({ load: async () => modules(seen) }).open(
+    { ...openingRequest, model: { ...scriptedModel([]), provider: "groq", id: "gpt-oss" } },
+    env,
+  )
+  await session.run({ kind: "continue", answers: [] }, new RecordingHost(allowEverything))
+  expect(seen.map(({ initialState }) => initialState.model)).toEqual([{ ...model, provider: "groq", id: "gpt-oss" }])
 })
 
 test.each([

@@ -1,135 +1,11 @@
 import { describe, expect, test } from "vitest"
-import { hostOf, openingRequest, RecordingHost, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
-import type { OpenRequest, Stop, TurnBound, TurnHost } from "../../contract/backend.ts"
+import { hostOf, openingRequest, ScriptedAgent } from "../../../test/support/scripted-agent.ts"
+import { type Answer, PiHost, run, say, scripted, send } from "../../../test/support/scripted-pi.ts"
 import type { Message } from "../../contract/message.ts"
-import type { ToolOutcome } from "../../contract/tool.ts"
 import { createRuntime } from "../../index.ts"
 import { memoryStore } from "../../stores/memory.ts"
 import { pi } from "./index.ts"
-import type { PiAgentOptions, PiAssistant, PiEvent, PiMessage, PiModel, PiModules, PiPart } from "./shapes.ts"
-
-const model: PiModel = {
-  ...{ id: "m", name: "m", api: "openai-responses", provider: "openai", baseUrl: "https://example.com" },
-  ...{ reasoning: false, input: ["text"], contextWindow: 100_000, maxTokens: 100 },
-  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-}
-
-/** The parts of an answer, or how the model ended it instead. */
-type Answer =
-  | readonly PiPart[]
-  | (Pick<PiAssistant, "content" | "stopReason" | "errorMessage"> & Partial<Pick<PiAssistant, "usage">>)
-
-/** Pi's agent loop as Pi runs it: asks before each request, runs the calls, and asks whether to go on. */
-function scripted(answers: readonly Answer[]) {
-  const seen = { requests: 0, aborted: false, prompts: 0, replaced: 0, messages: [] as (readonly PiMessage[])[] }
-  class Agent {
-    readonly state: { messages: readonly PiMessage[] }
-    readonly #options: PiAgentOptions
-    #listen: (event: PiEvent) => Promise<void> | void = () => {}
-    constructor(options: PiAgentOptions) {
-      this.#options = options
-      this.state = { messages: options.initialState.messages }
-    }
-    subscribe(listener: (event: PiEvent) => Promise<void> | void) {
-      this.#listen = listener
-      return () => {}
-    }
-    steer() {}
-    abort() {
-      seen.aborted = true
-    }
-    async prompt(message: PiMessage) {
-      seen.prompts++
-      this.state.messages = [...this.state.messages, message]
-      await this.continue()
-    }
-    async continue() {
-      for (const answer of answers) {
-        const prepared = await this.#options.prepareRequest({ context: { messages: this.state.messages } })
-        if (prepared !== undefined) seen.replaced++
-        seen.messages.push(prepared?.context?.messages ?? this.state.messages)
-        if (seen.aborted) return
-        seen.requests++
-        const message = answerOf(answer)
-        const { content } = message
-        for (const [contentIndex, part] of content.entries()) {
-          const delta = part.type === "text" ? part.text : ""
-          await this.#listen({
-            type: "message_update",
-            assistantMessageEvent: { type: "text_delta", contentIndex, delta },
-          })
-        }
-        this.state.messages = [...this.state.messages, message]
-        await this.#listen({ type: "message_end", message })
-        for (const part of content) {
-          if (part.type !== "toolCall") continue
-          const tool = this.#options.initialState.tools.find(({ name }) => name === part.name)
-          const result = (await tool?.execute(part.id, part.arguments)) ?? { content: [] }
-          await this.#listen({ type: "tool_execution_end", toolCallId: part.id, result })
-        }
-        const next = await this.#options.finishTurn({ message })
-        if (next?.action === "end" || seen.aborted) return
-      }
-    }
-  }
-  const modules: PiModules = {
-    agent: { Agent },
-    ai: {
-      getModel: () => model,
-      getModels: () => [model],
-      streamSimple: () => ({ result: () => Promise.reject(new Error("not used")) }),
-    },
-  }
-  return { seen, modules }
-}
-
-function answerOf(answer: Answer): PiAssistant {
-  const { content, ...ended } = "content" in answer ? answer : { content: answer }
-  const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 }
-  return {
-    ...{ role: "assistant", content, api: "a", provider: "openai", model: "m", timestamp: 0 },
-    usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost },
-    stopReason: content.some(({ type }) => type === "toolCall") ? "toolUse" : "stop",
-    ...ended,
-  }
-}
-
-const send: PiPart = { type: "toolCall", id: "w1", name: "send", arguments: { to: "Ada" } }
-const say = (text: string): PiPart => ({ type: "text", text })
-
-class PiHost extends RecordingHost {
-  turnsLeft = 9
-  outcome: ToolOutcome | { readonly status: "suspended" } = { status: "ok", output: [{ type: "text", text: "sent" }] }
-  readonly shown: unknown[] = []
-  override show(event?: unknown) {
-    this.shown.push(event)
-  }
-  readonly bounds: number[] = []
-  override beginTurn = async (_turn?: number, bound?: () => TurnBound): Promise<Stop | undefined> => {
-    this.bounds.push(bound?.().inputTokens ?? 0)
-    return this.turnsLeft-- > 0 ? undefined : { reason: "limit" }
-  }
-  override endCompaction: TurnHost["endCompaction"] = async (compaction) => compaction
-  override async callTool(call: Parameters<RecordingHost["callTool"]>[0]) {
-    await super.callTool(call)
-    // Safe: the session takes both; the double of the other backends has no suspended calls.
-    return this.outcome as ToolOutcome
-  }
-}
-
-async function run(
-  answers: readonly Answer[],
-  host = new PiHost(() => ({ kind: "run", args: {} })),
-  request: Partial<OpenRequest> = {},
-) {
-  const { seen, modules } = scripted(answers)
-  const backend = pi({ load: async () => modules, resolvePiApiKey: () => "key" })
-  const opening = { ...openingRequest, model: "openai:m", ...request }
-  const session = await backend.open(opening, hostOf(new ScriptedAgent({})))
-  const stop = await session.run({ kind: "prompt", content: [{ type: "text", text: "Go." }] }, host)
-  await session.close()
-  return { stop, host, ...seen }
-}
+import type { PiPart } from "./shapes.ts"
 
 describe("a session with Pi's agent", () => {
   test("a session runs the calls of the model through the runtime, until the model stops calling", async () => {
@@ -140,7 +16,7 @@ describe("a session with Pi's agent", () => {
   })
 
   test.each([0, 1])("a session sends no request that the budget refuses, after %i", async (turns) => {
-    const host = new PiHost(() => ({ kind: "run", args: {} }))
+    const host = new PiHost()
     host.turnsLeft = turns
     const { stop, requests } = await run([[send], [say("Sent.")]], host)
     expect(stop).toEqual({ reason: "limit" })
@@ -148,7 +24,7 @@ describe("a session with Pi's agent", () => {
   })
 
   test("a session makes no further request while a call waits for a person", async () => {
-    const host = new PiHost(() => ({ kind: "run", args: {} }))
+    const host = new PiHost()
     host.outcome = { status: "suspended" }
     const { stop, requests } = await run([[send], [say("Sent.")]], host)
     expect(stop).toEqual({ reason: "suspended" })
@@ -173,14 +49,14 @@ describe("a session with Pi's agent", () => {
     const backend = pi({ load: async () => modules, resolvePiApiKey: () => "key" })
     const session = await backend.open({ ...openingRequest, model: "openai:m" }, hostOf(new ScriptedAgent({})))
     await session.close()
-    const host = new PiHost(() => ({ kind: "run", args: {} }))
+    const host = new PiHost()
     const input = { kind: "prompt", content: [{ type: "text", text: "Go." }] } as const
     expect(await session.run(input, host)).toEqual({ reason: "interrupted" })
     expect(seen).toMatchObject({ prompts: 0, requests: 0 })
   })
 
   test("a session ends with an answer that was cut at the output limit, which is neither reviewed nor continued", async () => {
-    const host = new PiHost(() => ({ kind: "run", args: {} }))
+    const host = new PiHost()
     const reviewed: string[] = []
     host.review = async (...texts: string[]) => {
       reviewed.push(...texts)
@@ -243,7 +119,7 @@ describe("a session with Pi's agent", () => {
       ...ids.flatMap((id, at) => [call(id), result(id)].map((message) => ({ turn: at + 1, message }))),
     ]
     const messages = said.map(({ message }) => message)
-    const host = new PiHost(() => ({ kind: "run", args: {} }))
+    const host = new PiHost()
     // The table has 100,000 tokens: fewer than the conversation, and than what the runtime assumes.
     const context = { at: 0.8, window: 500_000, isAssumed: true, said, recent: [], isAsked: false }
     const from = { kind: "history", messages, turns: ids.length, brief: () => "" } as const
@@ -276,7 +152,7 @@ describe("a session with Pi's agent", () => {
     expect(unseen.host.shown).toEqual([])
     const watched = new (class extends PiHost {
       override readonly deltas = true
-    })(() => ({ kind: "run", args: {} }))
+    })()
     await run([[say("Hello.")]], watched)
     expect(watched.shown).toEqual([{ type: "text-delta", id: "1.0", delta: "Hello." }])
   })
