@@ -186,10 +186,26 @@ describe("the summary", () => {
     expect(run.result).toMatchObject({ status: "done", warnings: [] })
     const asked = run.requests.filter(({ isSummary }) => isSummary)
     expect(asked.length).toBe(2 * run.compactions.length)
-    const paid = run.compactions.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0)
-    expect(paid).toBe(asked.reduce((sum, { tokens }) => sum + tokens, 0))
+    expect(run.result.usage.inputTokens).toBe(run.requests.reduce((sum, { tokens }) => sum + tokens, 0))
+    // Before the next request, so that a process that dies during it loses nothing.
+    const types = run.records.map(({ type }) => type).filter((type) => /^compaction|metering/.test(type))
+    expect(types.slice(0, 4)).toEqual(["compaction-start", "metering", "compaction-start", "compaction"])
     expect(looks).toHaveLength(60)
     checkRequests(run)
+  })
+
+  test("a summary in several requests is paid for with each of them", async () => {
+    const writer = countingModel({ window: 6_000, turn: () => "unused" })
+    const run = await runTurns({
+      window: 32_000,
+      turns: 8,
+      result: (turn) => `${turn} ${words(6_000)}`,
+      config: { compaction: { model: writer.model } },
+    })
+    expect(run.result.status).toBe("done")
+    expect(writer.requests.length).toBeGreaterThan(run.compactions.length)
+    const all = [...run.requests, ...writer.requests]
+    expect(run.result.usage.inputTokens).toBe(all.reduce((sum, { tokens }) => sum + tokens, 0))
   })
 
   test("a run that has to answer in a form, and one after a refusal, ask for the summary apart", async () => {

@@ -111,14 +111,13 @@ export const mutations = [
   ),
   mutation(
     "compaction: what a summary cost that called a tool is not counted",
-    [
-      [
-        native,
-        "await askApart(setup, order, room, covered, own?.answer)",
-        "await askApart(setup, order, room, covered, undefined)",
-      ],
-    ],
+    [[native, "        count(setup, answer)\n        return { problem", "        return { problem"]],
     fault("and both are paid for"),
+  ),
+  mutation(
+    "compaction: of several requests for one summary only the last is paid for",
+    [[native, "      count(setup, asked.answer)\n", ""]],
+    ["test/compaction-faults.test.ts", "a summary in several requests is paid for with each of them"],
   ),
   mutation(
     "compaction: a last turn is shortened without a word",

@@ -9,7 +9,6 @@ import { estimateTokens } from "../../../lib/compaction/estimate.ts"
 import { AttemptCost } from "../../../lib/money/attempt-cost.ts"
 import { createRetry, type RetryPolicy } from "../../../lib/retry.ts"
 import { fencedData } from "../../../lib/text/data-fence.ts"
-import { addUsage } from "../../../lib/usage.ts"
 import { answerText } from "../answer-text.ts"
 import type { Controls } from "../controls.ts"
 import { Dialogue } from "../dialogue.ts"
@@ -73,28 +72,24 @@ export async function summarise(setup: Summarising, order: SummaryOrder): Promis
   const room = summaryRoom(setup, covered.earlier)
   const own = order.own && (await askAtEnd(setup, order.turn, order.own, room, covered.earlier))
   if (own && "reason" in own) return own
-  const asked = own && "text" in own ? own : await askApart(setup, order, room, covered, own?.answer)
+  const asked = own && "text" in own ? own : await askApart(setup, order, room, covered)
   if ("reason" in asked) return asked
   const { text, facts, answer } = asked
   const carried = carriedSentences(covered.earlier, covered.messages, text + facts, CARRIED_SHARE * setup.meter.window)
   return { text: carried === "" ? text : `${text}\n\n${CARRIED}\n${fencedData("record", carried)}`, facts, answer }
 }
 
-/** `paid`: the answer of an earlier attempt. */
 async function askApart(
   setup: Summarising,
   { turn, longest }: SummaryOrder,
   room: SummaryRoom,
   covered: Covered,
-  paid: Answer | undefined,
 ): Promise<Summary | Stop> {
-  const { host, meter, model, transport } = setup
+  const { meter, model, transport } = setup
   const partsIn = (size: number) => recordParts(covered.messages, size, meter, longest)
   let text = covered.earlier
-  let facts = ""
-  let answer = paid
   let share = 1
-  for (let parts = partsIn(room.record); parts.length > 0; ) {
+  for (let parts = partsIn(room.record); ; ) {
     const [record = "", ...rest] = parts
     const isAdded = staysAsItIs(text, room, meter)
     const prompt = requestText(text, record, isAdded)
@@ -107,14 +102,10 @@ async function askApart(
         outputTokens: room.output,
       }),
     })
-    if ("reason" in asked) {
-      if (answer) host.emit({ type: "metering", usage: answer.usage, failed: "reported" })
-      return asked
-    }
-    facts = asked.facts
-    if (asked.answer)
-      answer = answer ? { ...asked.answer, usage: addUsage(answer.usage, asked.answer.usage) } : asked.answer
+    if ("reason" in asked) return asked
     if ("text" in asked) {
+      if (rest.length === 0) return asked
+      count(setup, asked.answer)
       text = asked.text
       parts = rest
     } else if (asked.isTooLong && share > SMALLEST_SHARE) {
@@ -122,9 +113,13 @@ async function askApart(
       share *= 0.6
       parts = partsIn(share * room.record)
       text = covered.earlier
-    } else return { text: extract(setup, { ...covered, earlier: text }, asked.problem), facts, answer }
+    } else return { text: extract(setup, { ...covered, earlier: text }, asked.problem), facts: asked.facts }
   }
-  return { text, facts, answer }
+}
+
+/** What is not in the record of the compaction is recorded at once: a process that dies must not lose it, nor the budget. */
+function count({ host }: Summarising, { usage }: Answer): void {
+  host.emit({ type: "metering", usage, failed: "reported" })
 }
 
 /** Asks at the end of the run's own conversation, with all its tools: other tools would be another beginning, which is not cached. */
@@ -165,7 +160,7 @@ interface SummaryRequest {
 
 type Asked =
   | { readonly text: string; readonly facts: string; readonly answer: Answer }
-  | { readonly problem: string; readonly isTooLong: boolean; readonly facts: string; readonly answer?: Answer }
+  | { readonly problem: string; readonly isTooLong: boolean; readonly facts: string }
   | Stop
 
 async function ask(setup: Summarising, turn: number, request: SummaryRequest): Promise<Asked> {
@@ -182,7 +177,10 @@ async function ask(setup: Summarising, turn: number, request: SummaryRequest): P
     try {
       const answer = await conversation.call(messages, cost, controls.signal)
       const problem = problemOf(answer)
-      if (problem !== undefined) return { problem, isTooLong: false, facts, answer }
+      if (problem !== undefined) {
+        count(setup, answer)
+        return { problem, isTooLong: false, facts }
+      }
       // A new summary that was cut has not taken over all of the earlier one.
       const isBehind = earlier !== "" && (isAdded || answer.stopReason === "output-limit")
       return { text: joined(setup, isBehind ? earlier : "", answerText(answer), room.output), facts, answer }
