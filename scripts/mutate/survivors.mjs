@@ -22,6 +22,16 @@ export const survivors = [
     reason: "equivalent: no other record has `state`, so that leaving it out copies the record as it is",
   },
   {
+    file: "src/journal/flush-lines.ts",
+    check: "if (this.isEmpty) return",
+    reason: "equivalent: the empty buffer would be kept as a spare one and grown when it is used, only slower",
+  },
+  {
+    file: "src/journal/parts.ts",
+    check: "if (opaque === undefined && origin === undefined) return part",
+    reason: "equivalent: the copy without both is the part itself, only slower",
+  },
+  {
     file: "src/journal/row.ts",
     check: "if (base === null) return own",
     reason: "equivalent: without a base the loop below is not entered, and the only part is the head's own records",
