@@ -41,6 +41,19 @@ test("a started call without a result is flagged however many calls followed", (
   expect([...run.calls.values()]).toHaveLength(1000)
 })
 
+const ofNoCall: readonly RecordBody[] = [
+  begun("gone"),
+  finished("gone"),
+  { type: "tool-question", callId: "gone", question: "Go on?", state: null },
+  { type: "approval-result", callId: "gone", digest: "d", decision: "approve" },
+  { type: "policy-decision", callId: "gone", verdict: "allow", reasons: [], args: {} },
+]
+
+test.each(ofNoCall)("a $type about a call that is no longer known changes no other call", (record) => {
+  const run = folded([called("0.0"), begun("0.0"), record])
+  expect([...run.calls.values()]).toEqual([...folded([called("0.0"), begun("0.0")]).calls.values()])
+})
+
 test("a run keeps its newest 1,000 warnings", () => {
   const warnings = Array.from(
     { length: 1200 },
