@@ -1,55 +1,13 @@
 import { readFileSync } from "node:fs"
 import { expect, test } from "vitest"
-import type { BackendEvent, Stop, TurnHost } from "../../contract/backend.ts"
+import { recording } from "../../../test/support/codex-recording.ts"
 import type { Json, JsonObject } from "../../contract/json.ts"
-import { noUsage } from "../../lib/usage.ts"
-import { Recording } from "./recording.ts"
+import type { Recording } from "./recording.ts"
 
 const notifications = readFileSync(new URL("__fixtures__/turn-0.166.0.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
   .map((line) => JSON.parse(line) as { readonly method: string; readonly params: Json })
-
-function recording({ turns = 9, permitted = ["call_sim_0", "call_sim_2"], stopMs = 600_000 } = {}) {
-  const events: (BackendEvent | { readonly type: string; readonly turn: number })[] = []
-  const stops: Stop[] = []
-  const host: TurnHost = {
-    deltas: false,
-    beginTurn: async (turn) => {
-      if (turn <= turns) events.push({ type: "begin", turn })
-      return turn <= turns ? undefined : { reason: "limit" }
-    },
-    endTurn: async () => undefined,
-    review: async () => undefined,
-    emit: (event) => {
-      events.push(event)
-      return event
-    },
-    show: () => {},
-    alive: () => {},
-    callTool: async () => ({ status: "ok", output: [] }),
-    authorize: async () => ({ kind: "run", args: {} }),
-    startsEarly: () => false,
-    beginCompaction: async () => ({ text: "" }),
-    endCompaction: async () => undefined,
-  }
-  const subject = new Recording(
-    host,
-    { turns: 0, model: "gpt-5", counted: noUsage, stopMs },
-    {
-      onHalt: (stop) => stops.push(stop),
-      onStepEnd: () => {},
-      takeSteer: () => undefined,
-      onUsage: () => {},
-      onStored: () => {},
-      isPermitted: (callId) => permitted.includes(callId),
-      isInterrupted: () => false,
-      note: () => {},
-      onEscalation: () => {},
-    },
-  )
-  return { subject, events, stops }
-}
 
 const turnId = "01a1e59e-fee8-71c3-bde9-9d568f3822c5"
 const own = (callId: string) => ({ callId, name: "Bash", args: {} })
@@ -148,6 +106,18 @@ test("a suspended call waits until the answer is received, and for the other cal
   subject.addResult("b", { status: "ok", output: [] })
   expect(await settled(subject, idle)).toBe(true)
   expect(subject.results).toMatchObject([{ callId: "b", isAnswered: true }])
+})
+
+test("a suspended call waits until each of the other calls of its answer has ended", async () => {
+  const { subject } = recording()
+  for (const callId of ["a", "b", "c"]) await subject.addCall(own(callId), "backend")
+  subject.take("rawResponse/completed", {}, turnId)
+  subject.leaveOpen("a")
+  const idle = waiting(subject)
+  subject.addResult("b", { status: "ok", output: [] })
+  expect(await settled(subject, idle)).toBe(false)
+  subject.addResult("c", { status: "ok", output: [] })
+  expect(await settled(subject, idle)).toBe(true)
 })
 
 test("a suspended call waits for a call whose hook Codex has started", async () => {

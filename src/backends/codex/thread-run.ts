@@ -216,7 +216,7 @@ export class ThreadRun implements GateDesk {
     if ("reason" in end) await this.#leave(end, ended)
     this.#turnId = undefined
     for (const clientId of [...this.#sent.keys()]) this.#takeBack(clientId)
-    return "reason" in end ? end : stopOf(end, controls.stopping)
+    return "reason" in end ? end : stopOf(end)
   }
 
   /** Leaves a turn that is still running. */
@@ -290,9 +290,8 @@ export class ThreadRun implements GateDesk {
   }
 }
 
-function stopOf({ status, error }: TurnEnd, isStopping: boolean): Stop | undefined {
+function stopOf({ status, error }: TurnEnd): Stop | undefined {
   if (status === "completed") return undefined
-  if (isStopping) return { reason: "interrupted" }
   if (error) return failedStop(failureOf(error))
   return failedStop(new LonghaulError("unexpected_stop", `Codex ended its turn with status ${status}.`))
 }
