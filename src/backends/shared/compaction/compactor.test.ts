@@ -31,6 +31,16 @@ test("control: summaries of the same window are one", async () => {
   expect(await compactor.beforeRequest(4)).toMatchObject({ failure: { code: "compaction_stuck" } })
 })
 
+test.each([
+  [7_700, "compaction_stuck"],
+  [6_000, undefined],
+])("after two compactions in a row that left %d of 8,000 usable tokens, a run ends with %s", async (after, code) => {
+  const recent = [1, 2].map((turn) => ({ turn, window: 10_000, after, hasHead: false }))
+  const { compactor } = compacting({ length: 20_000, recent })
+  const stop = await compactor.beforeRequest(4)
+  expect(stop?.reason === "failed" ? stop.failure.code : undefined).toBe(code)
+})
+
 /** Three messages of this length, in a window of 10,000 tokens. */
 function compacting({ length, recent = [] }: { readonly length: number; readonly recent?: readonly PastCompaction[] }) {
   const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] })
