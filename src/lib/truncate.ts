@@ -32,12 +32,17 @@ export function truncateUtf8(text: string, { maxBytes, maxCharacters = Infinity 
 /** The first characters of a text, never ending inside one. Costs nothing for what follows them. */
 export function startOf(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text
-  return text.slice(0, isInsideCharacter(text, maxCharacters) ? maxCharacters - 1 : maxCharacters)
+  return text.slice(0, characterStart(text, maxCharacters))
 }
 
 /** True if an index is between the two units of one character. */
 export function isInsideCharacter(text: string, index: number): boolean {
   return index > 0 && index < text.length && unitsAt(text, index - 1) === 2
+}
+
+/** The index, or the one before it if it is inside a character. */
+export function characterStart(text: string, index: number): number {
+  return isInsideCharacter(text, index) ? index - 1 : index
 }
 
 /** The longest end of a text within both limits, never starting inside a character. */

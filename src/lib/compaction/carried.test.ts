@@ -34,6 +34,15 @@ test("there are as many as the room has tokens for, and a text full of ids gives
   )
 })
 
+test("no sentence begins or ends inside a character", () => {
+  const sheep = "\u{1f411}".repeat(90)
+  for (const odd of ["", "y"]) {
+    const carried = carriedSentences("", [agent(`${odd}${sheep} ab-0001 ${odd}${sheep}`)], "", 1_000)
+    expect(carried).toContain("ab-0001")
+    expect(carried).not.toMatch(/\p{Cs}/u)
+  }
+})
+
 test("what people write is not carried: it stays word for word anyway", () => {
   expect(carriedSentences("", [person("Use ab-0001.")], "", 1_000)).toBe("")
 })

@@ -2,6 +2,7 @@ import type { Json } from "../../contract/json.ts"
 import type { Message } from "../../contract/message.ts"
 import { plainText } from "../content.ts"
 import { isJsonObject } from "../json.ts"
+import { characterStart } from "../truncate.ts"
 import { estimateTokens } from "./estimate.ts"
 
 /**
@@ -63,8 +64,9 @@ function textsIn(value: Json): string {
 
 function sentenceAround(text: string, name: string): string {
   const at = text.indexOf(name)
-  const before = text.slice(Math.max(0, at - AROUND), at)
-  const after = text.slice(at + name.length, at + name.length + AROUND)
+  const behind = at + name.length
+  const before = text.slice(characterStart(text, Math.max(0, at - AROUND)), at)
+  const after = text.slice(behind, characterStart(text, behind + AROUND))
   const start = before.search(/[^.!?。！？\n]*$/)
   const end = after.search(/[.!?](?:\s|$)|[。！？\n]/)
   return `- ${before.slice(start).trimStart()}${name}${end === -1 ? after : after.slice(0, end)}`

@@ -4,6 +4,7 @@ import type { Json } from "../../contract/json.ts"
 import type { AssistantMessage, Message, ToolResultPart } from "../../contract/message.ts"
 import { plainText } from "../content.ts"
 import { isJsonObject } from "../json.ts"
+import { characterStart } from "../truncate.ts"
 
 type AssistantPart = AssistantMessage["content"][number]
 
@@ -80,16 +81,10 @@ function cutText(output: readonly ContentPart[], characters: number, note: strin
   if (characters === 0) return note
   const isPlain = output.every(({ type }) => type === "text")
   if (text.length <= characters) return isPlain ? undefined : text
-  const start = text.slice(0, wholeUntil(text, Math.ceil(characters / 2)))
-  const end = text.slice(wholeUntil(text, text.length - Math.floor(characters / 2)))
+  const start = text.slice(0, characterStart(text, Math.ceil(characters / 2)))
+  const end = text.slice(characterStart(text, text.length - Math.floor(characters / 2)))
   const reason = note === "" ? "" : ` ${note}`
   return `${start}\n[… ${text.length - start.length - end.length} characters are left out here.${reason} …]\n${end}`
-}
-
-/** The index, or the one before it if it is inside a character. */
-function wholeUntil(text: string, index: number): number {
-  const unit = text.charCodeAt(index)
-  return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index
 }
 
 /** The first words of every summary, by which a later compaction recognises it. */

@@ -153,6 +153,23 @@ describe("what can be shortened", () => {
     for (const each of shown.slice(1)) expect(each).toContain("Goal: sheep.")
   })
 
+  test("no part of a text that is shown, and no summary that is too long, is cut inside a character", async () => {
+    for (const odd of ["", "x"]) {
+      const flock = `${odd}${"\u{1f411}".repeat(30_000)}`
+      const { manager, model } = managed(Array(20).fill(flock), [
+        call("c1"),
+        result("c1", flock),
+        call("c2"),
+        result("c2", "x"),
+      ])
+      await manager.beforeRequest()
+      expect(model.calls.length).toBeGreaterThan(1)
+      for (const messages of [...model.calls, manager.messages])
+        for (const { content } of messages)
+          for (const part of content) if (part.type === "text") expect(part.text).not.toMatch(/\p{Cs}/u)
+    }
+  })
+
   test("turns that are too long for one summary get one each time, and each is applied before the next is requested", async () => {
     const turns = Array.from({ length: 24 }, (_, index) => [call(`c${index}`), result(`c${index}`, sheep(400))])
     const { manager, model } = managed(Array(9).fill("Goal: sheep."), turns.flat())

@@ -9,6 +9,7 @@ import { estimateTokens } from "../../../lib/compaction/estimate.ts"
 import { AttemptCost } from "../../../lib/money/attempt-cost.ts"
 import { createRetry, type RetryPolicy } from "../../../lib/retry.ts"
 import { fencedData } from "../../../lib/text/data-fence.ts"
+import { characterStart, startOf } from "../../../lib/truncate.ts"
 import { answerText } from "../answer-text.ts"
 import type { Controls } from "../controls.ts"
 import { Dialogue } from "../dialogue.ts"
@@ -221,15 +222,16 @@ function joined({ host, meter }: Summarising, earlier: string, later: string, mo
 function clippedText(text: string, tokens: number, most: number): string {
   if (tokens <= most) return text
   const length = (text.length * most) / tokens
-  return `${text.slice(0, Math.floor(0.7 * length))}\n[…]\n${text.slice(-Math.floor(0.3 * length))}`
+  const end = characterStart(text, Math.ceil(text.length - 0.3 * length))
+  return `${startOf(text, Math.floor(0.7 * length))}\n[…]\n${text.slice(end)}`
 }
 
 /** The earlier summary and the newest messages, shortened. */
 export function extract({ host, meter }: Summarising, { earlier, messages }: Covered, problem: string): string {
-  const message = `The summary could not be used, so the conversation continues with an extract: ${problem}`
+  const message = `The summary could not be used, so the conversation continues with an extract of ${messages.length} messages, of which the oldest and the middle of long ones are left out: ${problem}`
   host.emit({ type: "warning", code: "compaction_degraded", message })
   const whole = charactersFor(Math.min(MAX_EXTRACT_TOKENS, meter.window / 10), meter)
-  const kept = earlier.slice(0, whole)
+  const kept = startOf(earlier, whole)
   const record = renderRecord(messages, { entry: SHORT_RESULT, whole: Math.max(0, whole - kept.length) })
   return kept === "" ? record : `${kept}\n\n${record}`
 }

@@ -2,6 +2,7 @@ import type { Message } from "../../../contract/message.ts"
 import type { Model } from "../../../contract/provider.ts"
 import { recordEntries, recordOf } from "../../../lib/compaction/brief.ts"
 import { estimateTokens } from "../../../lib/compaction/estimate.ts"
+import { characterStart } from "../../../lib/truncate.ts"
 import type { ContextMeter } from "./meter.ts"
 
 /** What fits in one request for a summary. */
@@ -77,7 +78,7 @@ function piecesOf(text: string, room: number, meter: ContextMeter): readonly { t
   const count = Math.ceil(tokens / (0.9 * room))
   const length = Math.ceil(text.length / count)
   return Array.from({ length: count }, (_, index) => ({
-    text: text.slice(index * length, (index + 1) * length),
+    text: text.slice(characterStart(text, index * length), characterStart(text, (index + 1) * length)),
     tokens: tokens / count,
   }))
 }
