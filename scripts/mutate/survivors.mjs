@@ -22,10 +22,10 @@ export const survivors = [
     reason: "equivalent: no other record has `state`, so that leaving it out copies the record as it is",
   },
   {
-    file: "src/backends/codex/recording.ts",
-    check: "if (call === undefined) return",
-    reason:
-      "equivalent: without a call the next line throws before anything has changed, and the queue of notifications passes over an error",
+    file: "src/backends/shared/compaction/compactor.ts",
+    check:
+      'const change = part ? await this.#summarised(cause, part.cut, { turn, own, longest: part.longest }) : {}\n    if ("reason" in change) return change',
+    reason: "equivalent: a stop is returned as it is, only after a size was computed",
   },
   {
     file: "src/journal/flush-lines.ts",
