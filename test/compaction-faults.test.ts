@@ -133,6 +133,7 @@ describe("the summary", () => {
   const unusable: Readonly<Record<string, string | Partial<Answer> | LonghaulError>> = {
     fails: new LonghaulError("invalid_request", "no"),
     "is empty": " ",
+    "is a refusal": { parts: [text("I cannot do that.")], stopReason: "refusal" },
     "calls a tool": { parts: [text("Goal: the"), call("Look")], stopReason: "end" },
     "is too long itself": new LonghaulError("context_overflow", "prompt is too long"),
   }

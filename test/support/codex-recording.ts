@@ -28,6 +28,7 @@ export function recording({
 }: RecordingFacts = {}) {
   const events: (BackendEvent | { readonly type: string; readonly turn: number })[] = []
   const stops: Stop[] = []
+  const failures: unknown[] = []
   const shown: Ephemeral[] = []
   /** Whether each answer that was completed had calls. */
   const ends: boolean[] = []
@@ -57,6 +58,7 @@ export function recording({
     { turns: 0, model: "gpt-5", counted: noUsage, stopMs },
     {
       onHalt: (stop) => stops.push(stop),
+      onFailure: (error) => failures.push(error),
       onStepEnd: (hadCalls) => ends.push(hadCalls),
       takeSteer: (clientId) => sent.find(({ id }) => id === clientId),
       onUsage: () => {},
@@ -67,5 +69,5 @@ export function recording({
       onEscalation: () => {},
     },
   )
-  return { subject, events, stops, shown, ends, noted }
+  return { subject, events, stops, failures, shown, ends, noted }
 }

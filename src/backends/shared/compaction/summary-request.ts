@@ -55,10 +55,8 @@ export function recordParts(
 
 /** The text of a request. An earlier summary that is short stays as it is: each rewriting loses something. */
 export function requestText(earlier: string, record: string, isAdded: boolean): string {
-  if (earlier === "") return `${record}\n\n${REQUEST}`
-  return isAdded
-    ? `<earlier-summaries>\n${earlier}\n</earlier-summaries>\n\n${record}\n\n${REQUEST_TO_ADD}`
-    : `${earlier}\n\n${record}\n\n${REQUEST}`
+  const past = isAdded ? `<earlier-summaries>\n${earlier}\n</earlier-summaries>` : earlier
+  return [past, record, isAdded ? REQUEST_TO_ADD : REQUEST].filter((text) => text !== "").join("\n\n")
 }
 
 /** The text of a request at the end of the run's own conversation. */
@@ -74,7 +72,6 @@ export function staysAsItIs(earlier: string, { output }: SummaryRoom, meter: Con
 
 function piecesOf(text: string, room: number, meter: ContextMeter): readonly { text: string; tokens: number }[] {
   const tokens = meter.ratio * estimateTokens(text) + AROUND_AN_ENTRY
-  if (tokens <= room) return [{ text, tokens }]
   const count = Math.ceil(tokens / (0.9 * room))
   const length = Math.ceil(text.length / count)
   return Array.from({ length: count }, (_, index) => ({
