@@ -19,6 +19,22 @@ async function recorded(
   return scene
 }
 
+test("what cannot be recorded is a failure of the run, and what comes after it is still recorded", async () => {
+  const { subject, failures, events } = recording({})
+  const lost = new Error("The journal is lost.")
+  subject.enqueue(() => Promise.reject(lost)).catch(() => {})
+  for (const [method, params] of [message, total]) subject.take(method, params, turnId)
+  await subject.enqueue(() => {})
+  expect(failures).toEqual([lost])
+  expect(events).toContainEqual(expect.objectContaining({ type: "text-end", text: "Hello." }))
+})
+
+test("an item of the model that is no call is no failure", async () => {
+  const item = { type: "message", role: "assistant", content: [] }
+  const { failures, events } = await recorded({}, ["rawResponseItem/completed", { item, turnId }])
+  expect([failures, events]).toEqual([[], []])
+})
+
 test("the start of an item of an unknown kind is neither noted nor recorded", async () => {
   const { noted, events } = await recorded({}, started("somethingNew"), started("commandExecution"))
   expect(noted).toMatchObject([{ type: "commandExecution" }])

@@ -30,6 +30,8 @@ export interface StepResult {
 export interface RecordingEvents {
   /** The answer can no longer be recorded: the session has to stop. */
   onHalt(stop: Stop): void
+  /** Something that Codex told could not be recorded. */
+  onFailure(error: unknown): void
   /** An answer and its calls are complete. */
   onStepEnd(hadCalls: boolean): void
   /** A person's message has reached the model. Returns its text, if it is one of ours. */
@@ -105,7 +107,7 @@ export class Recording {
     const done = this.#queue.then(work)
     this.#queue = done.then(
       () => undefined,
-      () => undefined,
+      (error: unknown) => this.#events.onFailure(error),
     )
     return done
   }

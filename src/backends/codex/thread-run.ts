@@ -60,6 +60,7 @@ export class ThreadRun implements GateDesk {
       { turns: request.from.turns, model: thread.model, counted, stopMs },
       {
         onHalt: (stop) => this.#halt(stop),
+        onFailure: (error) => this.#halt(failedStop(error)),
         onStepEnd: (hadCalls) => this.#stepEnded(hadCalls),
         takeSteer: (clientId) => this.#takeSteer(clientId),
         onUsage: (total) => parts.onProgress(total),
