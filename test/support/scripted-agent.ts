@@ -194,7 +194,7 @@ export class RecordingHost implements TurnHost {
   show(): void {}
   alive(): void {}
   startsEarly = () => false
-  beginCompaction = async () => ({ text: "" })
+  beginCompaction: TurnHost["beginCompaction"] = async () => ({ text: "" })
   endCompaction: TurnHost["endCompaction"] = async () => undefined
 
   emit<Event extends BackendEvent>(event: Event): Event {

@@ -236,7 +236,7 @@ describe("a model", () => {
     expect(await lessonsIn(store)).toEqual(["hand", used, ...newer.ids, ...last.ids].sort())
   })
 
-  test("a memory that is full of what people wrote takes nothing more from a model, and the model is told", async () => {
+  test("Memorize fails with the reason if people wrote as many items as the memory holds", async () => {
     const store = memoryStore()
     for (const name of ["a", "b"]) await put(store, `lessons/${name}.md`, "A person wrote this.")
     const { outputs } = await runWith(store, { ...readWrite, maxItems: 2 }, [memorize("One more.")])

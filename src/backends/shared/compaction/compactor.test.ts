@@ -48,7 +48,7 @@ test("a limit that is reached before a summary at the end of the run's conversat
   let begun = 0
   host.beginCompaction = async () => {
     begun++
-    return { reason: "limit" } as never
+    return { reason: "limit" }
   }
   controls.askToCompact()
   expect(await compactor.beforeRequest(4)).toEqual({ reason: "limit" })
