@@ -51,22 +51,37 @@ test("a question that nobody was asked, because the link led elsewhere, refuses 
   expect(result.toolCalls[0]).toMatchObject({ status: "denied", result: expect.stringContaining("call it again") })
 })
 
+const careful = defineTool({
+  name: "Careful",
+  description: "Asks before it opens a file.",
+  inputSchema: { type: "object", properties: { path: { type: "string" } } },
+  risk: "low",
+  uses: (args) => ({ read: [(args as { path: string }).path] }),
+  async run({ path }: { path: string }, { answered, ask, env, cwd }) {
+    if (!answered) await ask?.("Really?", null)
+    return new TextDecoder().decode(await env.files?.read(path, cwd))
+  },
+})
+
+test("an approved call that asks while it runs does not follow a link that is made before its answer", async () => {
+  const onAsk = ({ reason }: { readonly reason: string }) => {
+    if (reason !== "input") return { decision: "approve" } as const
+    lead("secrets")
+    return { decision: "answer", text: "yes" } as const
+  }
+  // The person was asked about one folder, and not about the other.
+  const policy: Policy = { rules: [{ ask: { read: "plain/**" } }, { ask: { read: "secrets/**" } }], onAsk }
+  lead("plain")
+  const result = await turn([["Careful", { path: "x/key.txt" }]], policy, { tools: [careful] })
+  expect(result.toolCalls[0]?.status).not.toBe("ok")
+  expect(harm(textsOf(result))).toEqual([])
+})
+
 test("a link that is made while a running call waits for an answer is not followed", async () => {
   const onAsk = () => {
     lead("secrets")
     return { decision: "answer", text: "yes" } as const
   }
-  const careful = defineTool({
-    name: "Careful",
-    description: "Asks before it opens a file.",
-    inputSchema: { type: "object", properties: { path: { type: "string" } } },
-    risk: "low",
-    uses: (args) => ({ read: [(args as { path: string }).path] }),
-    async run({ path }: { path: string }, { answered, ask, env, cwd }) {
-      if (!answered) await ask?.("Really?", null)
-      return new TextDecoder().decode(await env.files?.read(path, cwd))
-    },
-  })
   for (const refusal of [{ deny: { read: "secrets/**" } }, { ask: { read: "secrets/**" } }]) {
     lead("plain")
     const policy: Policy = { default: "allow", rules: [refusal], onAsk }

@@ -375,7 +375,7 @@ export const mutations = [
   mutation(
     "policy: an answer to a running call answers a question that was not asked",
     [[`${calls}/continue-asked.ts`, "ruled: ruled ?? confirmed.ruled", "ruled: confirmed.ruled"]],
-    links("a link that is made while a running call waits for an answer is not followed"),
+    links("an approved call that asks while it runs does not follow a link"),
   ),
   mutation(
     "policy: what is read is not checked where it is opened",
