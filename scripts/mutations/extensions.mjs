@@ -339,7 +339,7 @@ export const mutations = [
   ),
   mutation(
     "memory: who only reads a memory writes its copy",
-    [[memory, "unread.length > 0 && this.#isWritten", "unread.length > 0"]],
+    [[memory, "unread.some(isCopied) && this.#isWritten", "unread.some(isCopied)"]],
     item("who only reads a memory writes no copy"),
   ),
   mutation(

@@ -63,7 +63,7 @@ const prompt: TurnInput = { kind: "prompt", content: [{ type: "text", text: "Go.
 const make = { callId: "c1", name: "Bash", args: { command: "make" } }
 const command = { call: make, tool: { name: "Bash", nativeName: "Bash", effect: "once", risk: "high" } } as const
 
-/** Nobody has decided about its call. */
+/** A resumed session continues with a call that nobody has decided about yet. */
 const undecided: TurnInput = { kind: "continue", answers: [{ kind: "replay", call: make }] }
 
 test("a call about which nobody has decided yet suspends the thread again, without a request", async () => {

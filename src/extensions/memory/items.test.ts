@@ -96,7 +96,7 @@ describe("the copy of all items", () => {
 
   test.each([
     ["is cut", '[["lesson/a.md",{"id":"a","te'],
-    ["names another file", '[["lesson/a.md",{"id":"b","kind":"lesson","text":"forged"}]]'],
+    ["names another file", '[["lesson/a.md",{"id":"b","kind":"lesson","text":"forged","run":"r"}]]'],
     ["has no text", '[["lesson/a.md",{"id":"a","kind":"lesson"}]]'],
     ["is no list", "{}"],
     ["has an item that was deleted", '[["lesson/gone.md",{"id":"gone","kind":"lesson","text":"deleted"}]]'],
@@ -107,9 +107,39 @@ describe("the copy of all items", () => {
     expect((await new MemoryItems(store, undefined).all()).map(({ text }) => text)).toEqual(["true"])
   })
 
+  test("what a person wrote is read from its file, which people may edit, and no copy is believed about it", async () => {
+    const store = memoryStore()
+    const lessons = store.folder(`${folder}/lessons`)
+    const textsNow = async () => (await new MemoryItems(store, undefined).all()).map(({ text }) => text)
+    await lessons.create("hand.md", new TextEncoder().encode("old"))
+    await new MemoryItems(store, undefined).create({ id: "a", kind: "lesson", text: "by a model", run: "r" })
+    expect((await textsNow()).sort()).toEqual(["by a model", "old"])
+    await lessons.replace("hand.md", new TextEncoder().encode("new"))
+    expect((await textsNow()).sort()).toEqual(["by a model", "new"])
+    const forged = '[["lesson/a.md",{"id":"a","kind":"lesson","text":"by a person"}]]'
+    await store.folder(folder).replace("items.json", new TextEncoder().encode(forged))
+    expect((await new MemoryItems(store, undefined).all()).find(({ id }) => id === "a")).toMatchObject({ run: "r" })
+  })
+
+  test("a memory that is not full reads no episode to make room", async () => {
+    const items = new MemoryItems(memoryStore(), undefined)
+    const item: MemoryItem = { id: "a", kind: "lesson", text: "new", run: "r" }
+    await items.create(item)
+    let read = 0
+    const uses = async () => {
+      read++
+      return new Map<string, number>()
+    }
+    await items.makeRoom(item, 1, uses)
+    expect(read).toBe(0)
+    await items.create({ ...item, id: "b" })
+    await items.makeRoom({ ...item, id: "b" }, 1, uses)
+    expect([read, (await items.all()).map(({ id }) => id)]).toEqual([1, ["b"]])
+  })
+
   test("who only reads a memory writes no copy", async () => {
     const store = memoryStore()
-    await new MemoryItems(store, undefined).create({ id: "a", kind: "lesson", text: "true" })
+    await new MemoryItems(store, undefined).create({ id: "a", kind: "lesson", text: "true", run: "r" })
     await new MemoryItems(store, undefined, false).all()
     expect(await store.folder(folder).exists("items.json")).toBe(false)
   })

@@ -25,7 +25,10 @@ export function memoryFolder(space: string | undefined): string {
   return space === undefined ? ".longhaul/memory" : `.longhaul/memory/spaces/${space}`
 }
 
-/** The items of a workspace. Each file is read once: it never changes. A copy of them all, `items.json`, saves the reading. */
+/**
+ * The items of a workspace. Each file is read once: it never changes. A copy of those that models
+ * wrote, `items.json`, saves the reading; people may edit their files.
+ */
 export class MemoryItems {
   readonly #shared: ExtensionRun["shared"]
   readonly #folder: string
@@ -50,16 +53,22 @@ export class MemoryItems {
 
   /**
    * Deletes as many of the items that models wrote as are too many, except this one: first what others replace, then the least used, the
-   * oldest first. `uses`: how often each item was given to a run or found by one.
+   * oldest first. `readUses`: how often each item was given to a run or found by one.
    */
-  async makeRoom({ kind, id }: MemoryItem, maxItems: number, uses: ReadonlyMap<string, number>): Promise<void> {
+  async makeRoom(
+    { kind, id }: MemoryItem,
+    maxItems: number,
+    readUses: () => Promise<ReadonlyMap<string, number>>,
+  ): Promise<void> {
     const all = (await this.#read()).filter((item) => item.kind === kind)
+    if (all.length <= maxItems) return
+    const uses = await readUses()
     const valid = new Set(current(all))
     const rank = (item: MemoryItem) => (valid.has(item) ? 1 + (uses.get(item.id) ?? 0) : 0)
     const removable = all
       .filter((item) => item.run !== undefined && item.id !== id)
       .toSorted((left, right) => rank(left) - rank(right) || newestFirst(right, left))
-    for (const item of removable.slice(0, Math.max(0, all.length - maxItems))) await this.remove(item)
+    for (const item of removable.slice(0, all.length - maxItems)) await this.remove(item)
   }
 
   async remove({ kind, id }: Pick<MemoryItem, "kind" | "id">): Promise<void> {
@@ -96,7 +105,8 @@ export class MemoryItems {
     for (let at = 0; at < unread.length; at += AT_ONCE)
       await Promise.all(unread.slice(at, at + AT_ONCE).map((file) => this.#readItem(file)))
     const items = files.flatMap(({ path }) => this.#known.get(path) ?? [])
-    if (unread.length > 0 && this.#isWritten) await this.#writeCopy(files)
+    const isCopied = ({ path }: ItemFile) => this.#known.get(path)?.run !== undefined
+    if (unread.some(isCopied) && this.#isWritten) await this.#writeCopy(files.filter(isCopied))
     return items
   }
 
@@ -171,13 +181,14 @@ function copiedItem(copy: unknown): readonly (readonly [path: string, item: Memo
   const [path, item]: readonly unknown[] = Array.isArray(copy) ? copy : []
   if (typeof path !== "string" || !isJsonObject(item)) return []
   const kind = itemKinds.find((each) => path === `${each}/${String(item.id)}.md`)
-  const { id, text } = item
-  if (kind === undefined || typeof id !== "string" || typeof text !== "string") return []
-  const field = (name: "at" | "run" | "agent" | "replaces") => {
+  const { id, text, run } = item
+  // What a copy says of a person would outrank the models.
+  if (kind === undefined || typeof id !== "string" || typeof text !== "string" || typeof run !== "string") return []
+  const field = (name: "at" | "agent" | "replaces") => {
     const value = item[name]
     return typeof value === "string" ? { [name]: value } : {}
   }
-  return [[path, { id, kind, text, ...field("at"), ...field("run"), ...field("agent"), ...field("replaces") }]]
+  return [[path, { id, kind, text, run, ...field("at"), ...field("agent"), ...field("replaces") }]]
 }
 
 function formatItem({ kind, text, at, run, agent, replaces }: MemoryItem): string {

@@ -62,7 +62,7 @@ export function memorizeTool(
       }
       if (replaces !== undefined) await checkReplaced(items, item, replaces)
       await items.create(item)
-      await items.makeRoom(item, options.maxItems, await episodes.uses())
+      await items.makeRoom(item, options.maxItems, () => episodes.uses())
       return `Remembered as ${id}.`
     },
   }

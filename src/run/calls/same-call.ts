@@ -32,7 +32,7 @@ export type Confirmed =
   | { readonly kind: "deny"; readonly reason: string }
   | Question
 
-/** For a call on record: whether a person approved exactly these arguments. Where nobody did, the policy may now ask. */
+/** Whether a person approved exactly these arguments of a recorded call. If nobody did, the policy may ask a person now. */
 export function approvalOf(run: OpenRun, { approvedDigest }: ProjectedCall, call: IdentifiedCall): DecideOptions {
   return { isApproved: approvedDigest === digestOf(run, call) }
 }

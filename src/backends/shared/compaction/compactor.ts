@@ -284,7 +284,7 @@ const CLIPPED_ABOVE = 0.75
 /** Requests for summaries in one compaction. */
 const MAX_PARTS = 32
 /** Characters of an entry of a record. */
-const WHOLE_ENTRY = Number.MAX_SAFE_INTEGER / 8
+const WHOLE_ENTRY = Number.POSITIVE_INFINITY
 const MAX_CUT_ENTRY = 32_000
 const MIN_ENTRY = 200
 const MAX_USELESS = 2
